@@ -33,8 +33,8 @@ import org.rdmasockets.rpc.RpcStatus;
 final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     /** The executor of a blocking stub, which waits for nothing but the answer. */
     private static final String WAITING_STUB = "io.grpc.stub.ClientCalls$ThreadlessExecutor";
-    /** How often a platform thread that waits looks whether it was interrupted. */
-    private static final Duration LOOK = Duration.ofMillis(50);
+    /** How often a platform thread that waits looks whether it was interrupted, which wakes no wait of a call. */
+    private static final Duration INTERRUPT_LOOK = Duration.ofMillis(50);
 
     private final RdmaChannel channel;
     private final MethodDescriptor<Q, A> method;
@@ -278,7 +278,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             cancelCall();
         }
         if (!Thread.currentThread().isVirtual()) {
-            while (!made.await(LOOK) && !Thread.currentThread().isInterrupted()
+            while (!made.await(INTERRUPT_LOOK) && !Thread.currentThread().isInterrupted()
                     && (deadline == null || !deadline.isExpired())) {
                 continue;
             }

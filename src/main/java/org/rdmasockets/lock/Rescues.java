@@ -2,14 +2,22 @@ package org.rdmasockets.lock;
 
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Counts the rescues of this process. A rescue is a timer that finds something that a wake-up should have told: without
  * the timer the thread would have slept on. A timer that looks "in case" counts under its own name what it finds.
  *
+ * <p>A timer that could hide a lost wake-up takes its period from {@link #lookNanos}. With
+ * {@code -Dorg.rdmasockets.slowLooks=true} such a look comes only each ten seconds, so that a test which needs it fails
+ * or takes as long: the tests of this project set that. Nothing else should.
+ *
  * <p>Any thread may call, also one that holds a lock.
  */
 public final class Rescues {
+    private static final boolean SLOW = Boolean.getBoolean("org.rdmasockets.slowLooks");
+    private static final long SLOW_NANOS = TimeUnit.SECONDS.toNanos(10);
+
     /** Rescues by place; guarded by itself. */
     private static final Map<String, Long> PLACES = new TreeMap<>();
     /** Changed under PLACES. */
@@ -36,6 +44,11 @@ public final class Rescues {
     /** Rescues since the process began. */
     public static long count() {
         return total;
+    }
+
+    /** The period of a look in nanoseconds: as given, or 10 s where tests make looks slow. */
+    public static long lookNanos(long normal) {
+        return SLOW ? SLOW_NANOS : normal;
     }
 
     /** Rescues by place, a copy. */

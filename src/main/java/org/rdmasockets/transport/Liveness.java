@@ -4,6 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.lock.Field;
+import org.rdmasockets.lock.Rescues;
 
 /**
  * When a connection last gave a sign of life, and what follows from that. Times are by {@code System.nanoTime}, and
@@ -23,8 +24,11 @@ final class Liveness {
         PROBE
     }
 
-    /** Less than a tick: so the next tick after a write has it confirmed, if nothing else has happened. */
-    private static final long CONFIRM_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    /**
+     * Less than a tick: so the next tick after a write has it confirmed, if nothing else has happened. It is a look: to
+     * ask takes in what has arrived, and so would hide a lost wake-up.
+     */
+    private static final long CONFIRM_NANOS = Rescues.lookNanos(TimeUnit.MILLISECONDS.toNanos(250));
 
     /** How long an accepting end listens to a peer that says nothing, before it may speak itself. */
     private static final long LISTEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
@@ -132,7 +136,7 @@ final class Liveness {
         if (isOverdue(now)) {
             return Duty.CHECK;
         } else if (since != 0) {
-            return now - since > CONFIRM_NANOS ? Duty.CONFIRM : Duty.NOTHING;
+            return now - since > Math.min(CONFIRM_NANOS, limitNanos / 2) ? Duty.CONFIRM : Duty.NOTHING;
         }
         return isIdle(now) ? Duty.PROBE : Duty.NOTHING;
     }

@@ -63,6 +63,8 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     private final Executor inOrder = new InOrder();
     private volatile Protocol.Maker<P> maker;
     private final AtomicBoolean closed = new AtomicBoolean();
+    /** An {@code Error} kept the next one from being accepted: the next tick has it done. */
+    private volatile boolean postponed;
 
     /** Will listen; backlog below 1 means 50. The identifiers are the listener's from here. */
     VerbsListener(Engine engine, List<ConnectionIdentifier> identifiers, InetSocketAddress local, int backlog,
@@ -178,7 +180,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
             looked = true;
         } finally {
             if (!looked) {
-                engine.poller().tickSoon();
+                postpone();
             }
         }
         if (next != null) {
@@ -248,23 +250,33 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         try {
             SetupPool.SHARED.execute(this::acceptNext);
         } catch (OutOfMemoryError | StackOverflowError e) {
-            engine.poller().tickSoon(); // whoever has just taken a connection is not to lose it
+            postpone(); // whoever has just taken a connection is not to lose it
         }
+    }
+
+    private void postpone() {
+        postponed = true;
+        engine.poller().tickSoon();
     }
 
     /** Poller thread, a few times a second while there are connections, and when something could not be done. */
     void tick(long now) {
         List<Arrival<P>> ended;
         List<Arrival<P>> waiting;
-        int free;
+        int free = 0;
         long behindNanos = 0;
+        boolean again = postponed;
+        postponed = false;
         synchronized (this) {
             if (held.isEmpty() && arriving.isEmpty()) {
                 return;
             }
+            int usedBefore = used;
             ended = overdue(now);
             waiting = new ArrayList<>(held);
-            free = Math.min(backlog - used, held.size());
+            if (again || used < usedBefore) { // else whoever gives a place back has the next one accepted
+                free = Math.min(backlog - used, held.size());
+            }
             if (queued >= backlog && !held.isEmpty()) {
                 behindNanos = held.getFirst().ageNanos(now);
             }

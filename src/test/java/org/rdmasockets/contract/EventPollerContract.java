@@ -5,18 +5,26 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
+import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /** Waiting for many sources at once. */
 abstract class EventPollerContract extends ContractTest {
@@ -30,6 +38,15 @@ abstract class EventPollerContract extends ContractTest {
     private static FutureTask<Integer> awaitInThread(EventPoller poller, List<EventSource> ready) {
         FutureTask<Integer> task = new FutureTask<>(() -> poller.await(FOR_EVER, ready::add));
         Thread.ofPlatform().daemon().start(task);
+        return task;
+    }
+
+    /** Runs a wait that is in the system call when this returns. */
+    private static FutureTask<Integer> sleepInThread(EventPoller poller, List<EventSource> ready) throws Exception {
+        FutureTask<Integer> task = new FutureTask<>(() -> poller.await(FOR_EVER, ready::add));
+        Thread thread = Thread.ofPlatform().daemon().start(task);
+        Await.until("the poller to sleep", () -> Arrays.stream(thread.getStackTrace())
+                .anyMatch(frame -> frame.getClassName().endsWith(".EpollWait")));
         return task;
     }
 
@@ -146,6 +163,35 @@ abstract class EventPollerContract extends ContractTest {
         poller.await(0, EventPollerContract::noSource);
         assertEquals(0, poller.await(0, EventPollerContract::noSource));
         poller.remove(channel);
+    }
+
+    @Test
+    void aSendThatIsNeverReceivedEndsTheWait() throws Exception {
+        needs(Capability.RECEIVER_NOT_READY_RETRY);
+        CompletionChannel channel = closing(device().createCompletionChannel());
+        CompletionQueue queue = closing(device().createCompletionQueue(2 * (End.SENDS + End.RECEIVES), channel));
+        ConnectionEvents requests = new ConnectionEvents();
+        ConnectionIdentifier listener = closing(Pair.listen(loop(), fixture().address(), requests));
+        ConnectionEvents events = new ConnectionEvents();
+        End active = closing(new End(closing(Pair.resolve(loop(), listener.localAddress(), events)), events, queue));
+        active.identifier.connect(Pair.PARAMETERS);
+        ConnectionIdentifier request = closing(requests.await(ConnectionEvent.ConnectRequest.class).identifier());
+        End passive = closing(new End(request, new ConnectionEvents()));
+        passive.queuePair.modify(new QueuePairAttributes().receiverNotReadyTimer(Duration.ofMillis(10)));
+        request.accept(new ConnectionParameters(new byte[0], 1, 1, 6, 2));
+        events.await(ConnectionEvent.Established.class);
+        EventPoller poller = poller();
+        poller.add(channel);
+        queue.requestNotification();
+        List<EventSource> ready = new ArrayList<>();
+        FutureTask<Integer> waiting = sleepInThread(poller, ready);
+        active.send.send(1).add(active.region, 0, 10).signalled();
+        active.postSend();
+        while (result(waiting) == 0) { // a wait may end early
+            waiting = awaitInThread(poller, ready);
+        }
+        assertEquals(List.of(channel), ready);
+        assertEquals(WorkCompletionStatus.RECEIVER_NOT_READY_RETRY_EXCEEDED, active.await().status());
     }
 
     @Test

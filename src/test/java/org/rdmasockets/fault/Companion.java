@@ -1,14 +1,17 @@
 package org.rdmasockets.fault;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.RdmaServerSocket;
+import org.rdmasockets.TransportCounters;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.interop.Program;
 import org.rdmasockets.interop.TestBed;
@@ -20,6 +23,8 @@ import org.rdmasockets.interop.TestBed;
 final class Companion implements AutoCloseable {
     private static final int CONNECTIONS = 2;
     private static final int MAX_BYTES = 20_000;
+    /** The library's line at the first rescue of a process. */
+    private static final String RESCUED = "a timer found what a wake-up should have told";
 
     private final Program program;
     private final int port;
@@ -130,6 +135,8 @@ final class Companion implements AutoCloseable {
                     throw new IOException("an exchange with the companion failed", outcome.failure());
                 }
             }
+            assertEquals(List.of(), program.output().lines().filter(line -> line.contains(RESCUED)).toList());
+            assertEquals(0, TransportCounters.rescues(), "wake-ups that timers have rescued");
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException("interrupted before the exchanges had ended", e);

@@ -208,7 +208,7 @@ final class FaultCampaign implements AutoCloseable {
         nothingIsLeft();
     }
 
-    /** Whether no process holds more than in the beginning, after a while. */
+    /** Whether no process holds more than in the beginning, after a while, and no timer has rescued a wake-up. */
     boolean nothingIsLeft() throws Exception {
         boolean nothing = true;
         for (FaultProcess process : List.of(serving, connecting)) {
@@ -216,6 +216,11 @@ final class FaultCampaign implements AutoCloseable {
             String left = process.awaitLeft();
             if (left != null) {
                 complain(left + history);
+                nothing = false;
+            }
+            String rescues = process.ask("rescues");
+            if (!rescues.equals("{}")) {
+                complain("wake-ups were lost, and timers found that: " + rescues + history);
                 nothing = false;
             }
         }

@@ -34,6 +34,7 @@ import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
+import org.rdmasockets.lock.Rescues;
 
 /**
  * One of the two processes of {@link FaultCampaign}, over instrumented classes. The first serves; the second has
@@ -134,6 +135,7 @@ final class FaultNode {
             case "seen" -> Arrays.stream(InjectedFault.Side.values()).map(FaultNode::seen)
                     .collect(Collectors.joining(" "));
             case "held" -> held();
+            case "rescues" -> Rescues.places().toString();
             case "round" -> round(Long.parseLong(words[1]), List.of(words).subList(2, words.length));
             case "probe" -> probe();
             case "dump" -> dump();

@@ -45,6 +45,7 @@ final class FaultProcess implements AutoCloseable {
         List<String> command = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin", "java")
                 .toString(), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-ea", "-Xmx256m",
                 "--enable-native-access=ALL-UNNAMED", FaultNode.PATIENCE_OPTION,
+                "-Dorg.rdmasockets.slowLooks=true",
                 "--add-opens=java.base/java.lang=ALL-UNNAMED", "-Djava.io.tmpdir=" + classes.getParent(),
                 "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.provider.sharedmemory.LinkEnd=debug",
                 "-cp", classes + ":" + System.getProperty("java.class.path"), FaultNode.class.getName(),

@@ -1,58 +1,109 @@
 package org.rdmasockets.provider.sharedmemory;
 
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 
 /**
- * Who waits for something until a deadline: a send for a receive, an identifier for another process. There is no thread
- * for this: whoever polls or waits looks here.
+ * What waits until a deadline: a send for a receive, an identifier for another process. There is no thread for this:
+ * pollers sleep until the nearest deadline at most, and whoever polls looks here.
+ *
+ * <p>A nearer one wakes the pollers: it is noted before the look at who sleeps, and a poller says that it sleeps before
+ * it reads the nearest.
  */
 final class Deadlines {
-    /** How often waiting threads look while there is a deadline, in milliseconds. */
-    static final int STEP_MILLIS = 5;
+    /** Stands for no deadline. */
+    static final long NEVER = Long.MAX_VALUE;
+    /** What fails for want of memory is tried again after so long. */
+    private static final long AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
+    private final List<SharedMemoryEventPoller> pollers = new CopyOnWriteArrayList<>();
     private final Set<Expiring> waiting = ConcurrentHashMap.newKeySet();
-    /** Whether there may be any; written after {@link #waiting}. */
-    private volatile boolean any;
+    /** No deadline is earlier, by nanoTime; may be too early. Written under this. */
+    private volatile long nearest = NEVER;
+    /** How often one was added; guarded by this. */
+    private int added;
 
-    /** Takes somebody up. */
-    synchronized void add(Expiring one) {
-        waiting.add(one);
-        any = true;
+    /** Wakes a poller for a nearer deadline from now on. */
+    void attach(SharedMemoryEventPoller poller) {
+        pollers.add(poller);
     }
 
-    /** Whether somebody has to look from time to time; cheap. */
-    boolean any() {
-        return any;
+    /** Undoes {@link #attach}. */
+    void detach(SharedMemoryEventPoller poller) {
+        pollers.remove(poller);
     }
 
-    /** Lets everybody look at the clock, and forgets those that have none any more. No lock is held. */
+    /** Takes something up, again if its deadline has become nearer. */
+    void add(Expiring one, long deadlineNanos) {
+        boolean nearer;
+        synchronized (this) {
+            waiting.add(one);
+            added++;
+            nearer = deadlineNanos < nearest;
+            if (nearer) {
+                nearest = deadlineNanos;
+            }
+        }
+        if (nearer) {
+            for (SharedMemoryEventPoller poller : pollers) {
+                poller.signal();
+            }
+        }
+    }
+
+    /** When to look next at the latest, {@link #NEVER} if nothing waits. */
+    long nearest() {
+        return nearest;
+    }
+
+    /** Whether it is time for {@link #expire}; cheap while nothing waits. */
+    boolean isDue() {
+        long at = nearest;
+        return at != NEVER && System.nanoTime() - at >= 0;
+    }
+
+    /** Lets all that wait look at the clock, and forgets those that wait no more. No lock is held. */
     void expire() {
+        int seen;
+        synchronized (this) {
+            seen = added;
+        }
+        long next = NEVER;
         for (Expiring one : waiting) {
-            try {
-                one.lookAtDeadline();
-            } catch (Error e) { // no memory, say: it looks again in a moment, and the others do now
-                continue;
-            }
-            // Who still waits stays where it is: taken out and put back, it could come again and again in this loop.
-            if (!one.hasDeadline()) {
-                waiting.remove(one);
-                if (one.hasDeadline()) {
-                    add(one); // since a moment ago
-                }
-            }
+            next = Math.min(next, look(one));
         }
         synchronized (this) {
-            any = !waiting.isEmpty();
+            if (added == seen) { // else the next look follows at once
+                nearest = next;
+            }
         }
     }
 
-    /** Somebody in {@link Deadlines}. */
+    private long look(Expiring one) {
+        try {
+            one.lookAtDeadline();
+            if (one.deadline() == NEVER) {
+                waiting.remove(one);
+            }
+            long deadline = one.deadline();
+            if (deadline != NEVER) {
+                waiting.add(one); // since a moment ago, perhaps
+            }
+            return deadline;
+        } catch (Error e) { // no memory, say: it looks again in a moment, and the others do now
+            return System.nanoTime() + AGAIN_NANOS;
+        }
+    }
+
+    /** What may wait in {@link Deadlines}. */
     interface Expiring {
         /** Gives up what has waited for too long; any thread, no lock held. */
         void lookAtDeadline();
 
-        /** Whether there is still something to wait for; any thread. */
-        boolean hasDeadline();
+        /** When to look at it next, by nanoTime, {@link #NEVER} if it waits for nothing; any thread. */
+        long deadline();
     }
 }

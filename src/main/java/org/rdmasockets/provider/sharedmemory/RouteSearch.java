@@ -10,6 +10,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** The search of an identifier for the process that listens on its destination. The identifier hears of one outcome. */
 final class RouteSearch implements DialHandler, Deadlines.Expiring {
+    /** No event tells that a listener has room again in its backlog: so it is asked until the deadline. */
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
     private final SharedMemoryFabric fabric;
@@ -40,11 +41,12 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
 
     /** Begins a search of at most so long; without any lock. */
     void start(InetSocketAddress destination, int timeoutMillis) {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         synchronized (this) {
             searching = true;
-            deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+            deadline = end;
         }
-        fabric.deadlines.add(this);
+        fabric.deadlines.add(this, end);
         attempt(destination);
     }
 
@@ -71,11 +73,12 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
     }
 
     private void tryAgain(InetSocketAddress destination) {
+        long next = System.nanoTime() + RETRY_NANOS;
         synchronized (this) {
-            nextAttempt = System.nanoTime() + RETRY_NANOS;
+            nextAttempt = next;
             busy = destination;
         }
-        identifier.watchClock();
+        fabric.deadlines.add(this, next);
     }
 
     /** Whether the process that was dialled is known to be stopped. */
@@ -102,8 +105,8 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
         }
         try {
             tellRoute();
-        } catch (Error e) { // the next look at the clock does it: the link is others', too
-            return;
+        } catch (Error e) { // the next look does it: the link is others', too
+            fabric.deadlines.add(this, System.nanoTime());
         }
     }
 
@@ -128,7 +131,12 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
             failedWith = errorNumber;
             failedAs = reason;
         }
-        identifier.unrouted(errorNumber, reason); // first: the next look at the clock comes back to what fails
+        try {
+            identifier.unrouted(errorNumber, reason);
+        } catch (Error e) {
+            fabric.deadlines.add(this, System.nanoTime()); // the next look comes back to what fails
+            throw e;
+        }
         synchronized (this) {
             searching = false;
         }
@@ -163,7 +171,7 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
         }
     }
 
-    /** If something is thrown, the next look at the clock tries again: nobody else would. */
+    /** If something is thrown, the next look tries again: nobody else would. */
     private void attemptAgain(InetSocketAddress destination) {
         try {
             attempt(destination);
@@ -176,8 +184,11 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
     }
 
     @Override
-    public synchronized boolean hasDeadline() {
-        return searching;
+    public synchronized long deadline() {
+        if (!searching) {
+            return Deadlines.NEVER;
+        }
+        return failedWith != 0 || route != null ? 0 : busy != null ? Math.min(nextAttempt, deadline) : deadline;
     }
 
     /** Gives up. */

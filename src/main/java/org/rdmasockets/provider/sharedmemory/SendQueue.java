@@ -29,7 +29,6 @@ import org.rdmasockets.verbs.SendRequest;
 final class SendQueue implements Deadlines.Expiring {
     private static final VarHandle LONG = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
     private static final int RETRY_FOR_EVER = 7;
-    private static final long NO_DEADLINE = Long.MAX_VALUE;
     /** Fewer bytes are copied while others of this process wait for the ring. */
     private static final int FEW_BYTES = 4 << 10;
 
@@ -53,7 +52,7 @@ final class SendQueue implements Deadlines.Expiring {
     /** How often the peer may be found without a receive, 7 for ever; guarded by this. */
     private byte notReadyRetries = RETRY_FOR_EVER;
     /** When the oldest waiting request fails for want of a receive, by nanoTime; guarded by this. */
-    private long deadline = NO_DEADLINE;
+    private long deadline = Deadlines.NEVER;
     /** Whether {@link #settle} has to fail the receive queue; guarded by this. */
     private boolean failed;
     /** Whether {@link #settle} has to fail the peer; guarded by this. */
@@ -314,16 +313,16 @@ final class SendQueue implements Deadlines.Expiring {
         if (told == Status.NOT_READY || told == Status.NO_ROOM) {
             return false;
         }
-        deadline = NO_DEADLINE;
+        deadline = Deadlines.NEVER;
         notice.status = told;
         return true;
     }
 
     /** Whether the peer has had no receive for all retries; begins to count at the first call. */
     private boolean isTooLate() {
-        if (deadline == NO_DEADLINE) {
+        if (deadline == Deadlines.NEVER) {
             deadline = System.nanoTime() + notReadyRetries * peer.receiverNotReadyNanos();
-            owner.domain.device().fabric.deadlines.add(this);
+            owner.domain.device().fabric.deadlines.add(this, deadline);
         }
         return System.nanoTime() - deadline >= 0;
     }
@@ -372,12 +371,15 @@ final class SendQueue implements Deadlines.Expiring {
 
     @Override
     public void lookAtDeadline() {
-        resume();
+        long end = deadline();
+        if (end != Deadlines.NEVER && System.nanoTime() - end >= 0) { // before, only news of the peer lets it go on
+            resume();
+        }
     }
 
     @Override
-    public synchronized boolean hasDeadline() {
-        return deadline != NO_DEADLINE;
+    public synchronized long deadline() {
+        return deadline;
     }
 
     /** Does what a failure means for others, which must not happen under the lock. */
@@ -418,7 +420,7 @@ final class SendQueue implements Deadlines.Expiring {
         if (peer != null) {
             peer.leaveAll();
         }
-        deadline = NO_DEADLINE;
+        deadline = Deadlines.NEVER;
         while (waits > 0) {
             Notice notice = waiting[head];
             head = head + 1 == waiting.length ? 0 : head + 1;
@@ -434,6 +436,6 @@ final class SendQueue implements Deadlines.Expiring {
             peer.leaveAll();
         }
         waits = 0;
-        deadline = NO_DEADLINE;
+        deadline = Deadlines.NEVER;
     }
 }

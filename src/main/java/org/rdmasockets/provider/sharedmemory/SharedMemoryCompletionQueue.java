@@ -197,7 +197,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
         if (closed) {
             return 0;
         }
-        if (device.fabric.deadlines.any()) {
+        if (device.fabric.deadlines.isDue()) {
             device.fabric.deadlines.expire();
         }
         int brought = glance() < target.capacity() ? takeIn(target) : 0;
@@ -248,7 +248,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     @Override
     public boolean spin(int looks) {
         LinkEnd[] all = links;
-        if (device.fabric.deadlines.any() || spinHere(all.length == 0 ? looks : 1)) {
+        if (device.fabric.deadlines.isDue() || spinHere(all.length == 0 ? looks : 1)) {
             return true;
         }
         for (LinkEnd link : all) {

@@ -33,6 +33,7 @@ final class SharedMemoryEventPoller implements EventPoller {
     SharedMemoryEventPoller(SharedMemoryFabric fabric) throws VerbsException {
         this.fabric = fabric;
         waiter = fabric.links.hub().newWaiter();
+        fabric.deadlines.attach(this);
     }
 
     @Override
@@ -86,7 +87,7 @@ final class SharedMemoryEventPoller implements EventPoller {
         boolean idle = !anyReady() && !woken.get() && !closed && !fabric.links.isBusy();
         boolean rung;
         try {
-            rung = waiter.await(idle ? millis(step(remaining)) : 0);
+            rung = waiter.await(idle ? millis(untilDeadline(remaining)) : 0);
         } catch (VerbsException e) {
             if (closed) {
                 return;
@@ -99,7 +100,7 @@ final class SharedMemoryEventPoller implements EventPoller {
             waiter.drain();
         }
         fabric.links.drainBusy();
-        if (fabric.deadlines.any()) {
+        if (fabric.deadlines.isDue()) {
             fabric.deadlines.expire();
         }
     }
@@ -112,10 +113,10 @@ final class SharedMemoryEventPoller implements EventPoller {
         return Math.clamp((nanos + 999_999) / 1_000_000, 0, Integer.MAX_VALUE);
     }
 
-    /** How long to wait at most: while a request has a deadline, somebody must look at it. */
-    private long step(long remaining) {
-        return fabric.deadlines.any()
-                ? Math.min(remaining, TimeUnit.MILLISECONDS.toNanos(Deadlines.STEP_MILLIS)) : remaining;
+    /** How long to wait at most: until the nearest deadline, which is read after waiting was set. */
+    private long untilDeadline(long remaining) {
+        long nearest = fabric.deadlines.nearest();
+        return nearest == Deadlines.NEVER ? remaining : Math.min(remaining, nearest - System.nanoTime());
     }
 
     private int report(Consumer<? super EventSource> ready) {
@@ -174,6 +175,7 @@ final class SharedMemoryEventPoller implements EventPoller {
             sources.clear();
             copied = null;
         }
+        fabric.deadlines.detach(this);
         held.forEach(source -> source.detach(this));
         waiter.close();
     }

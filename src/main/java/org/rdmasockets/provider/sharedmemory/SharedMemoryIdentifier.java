@@ -269,11 +269,6 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
     }
 
-    /** Lets the threads that wait for events look at the clock from now on. */
-    void watchClock() {
-        manager.signal();
-    }
-
     /** The process that listens on the destination was found. */
     synchronized void routed() {
         if (state == State.RESOLVING_ROUTE) {
@@ -694,7 +689,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
                 return;
             } catch (Error e) {
                 if (partner.leaveLater(last == State.REQUESTED, e)) {
-                    watchClock();
+                    manager.signal(); // the poller does it
                     return;
                 }
                 if (left == 0) {

@@ -12,13 +12,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
-/** A client's end. Callers that wait take turns reading; a virtual thread reads for listeners while nobody waits. */
+/**
+ * A client's end. Callers that wait take turns reading; while none does, a virtual thread reads for those who listen or
+ * wait for a place.
+ */
 public final class ClientConnection extends Connection {
     /** How many bytes name a client. */
     public static final int IDENTITY_BYTES = 16;
 
-    /** How long to wait for a place before looking whether anybody reads. */
-    private static final long PLACE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+    /** More places than any client takes, and few enough to be added to. */
+    private static final int MOST_PLACES = 1 << 28;
 
     private final AtomicInteger nextCall = new AtomicInteger();
     /** How many calls the server takes at a time. */
@@ -34,7 +37,9 @@ public final class ClientConnection extends Connection {
     final Object turns = new Object();
     /** How many frames have come in the last message; the reader only. */
     private int together;
-    /** Reads for those who listen; null while there is none. Guarded by turns. */
+    /** How many threads wait for a place; guarded by turns. */
+    private int placeless;
+    /** Reads for those who listen or wait for a place; null while there is none. Guarded by turns. */
     private Thread background;
 
     /**
@@ -62,7 +67,7 @@ public final class ClientConnection extends Connection {
                 throw new ProtocolViolation("a server's greeting is " + answer);
             }
             serverInstance = ByteBuffer.wrap(answer.message).getLong();
-            places = new Semaphore((int) answer.answered, true);
+            places = new Semaphore((int) Math.min(answer.answered, MOST_PLACES), true);
             greeted = true;
         } finally {
             if (!greeted) {
@@ -138,42 +143,31 @@ public final class ClientConnection extends Connection {
         }
     }
 
-    /** Waits for a place; reads meanwhile if nobody else does, for calls that nobody waits for may have ended. */
+    /** Waits for a place; false if the time is over. Meanwhile one thread reads: calls that none waits for may end. */
     private boolean takePlace(long deadlineNanos) throws IOException {
-        Object me = null;
-        while (!places.tryAcquire()) {
-            if (!isOpen()) {
-                return true; // nobody counts any more
-            }
-            me = me == null ? new Object() : me;
-            if (takeTurn(me)) {
-                try {
-                    // Whose turn it was may have read the end of a call meanwhile, and perhaps nothing follows.
-                    if (places.tryAcquire()) {
-                        return true;
-                    }
-                    if (!readSome(deadlineNanos)) {
-                        return places.tryAcquire();
-                    }
-                } finally {
-                    leaveTurn(me);
-                }
-            } else if (waitForPlace(deadlineNanos)) {
-                return true;
-            } else if (deadlineNanos - System.nanoTime() <= 0) {
-                return false;
-            }
+        if (places.tryAcquire()) {
+            return true;
         }
-        return true;
-    }
-
-    private boolean waitForPlace(long deadlineNanos) throws InterruptedIOException {
+        synchronized (turns) {
+            placeless++;
+        }
         try {
-            return places.tryAcquire(Math.min(PLACE_NANOS, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
+            letBackgroundRead();
+            return places.tryAcquire(deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE
+                    : deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("interrupted before the call began");
+        } finally {
+            synchronized (turns) {
+                placeless--;
+            }
         }
+    }
+
+    /** No new call begins here: those that wait for a place find that out. */
+    private void openPlaces() {
+        places.release(MOST_PLACES);
     }
 
     @Override
@@ -201,16 +195,14 @@ public final class ClientConnection extends Connection {
         }
     }
 
-    private boolean takeTurn(Object who) {
+    private boolean takeTurn(CallStream.Waiter who) {
         synchronized (turns) {
             if (reading == null || reading == who) {
                 reading = who;
                 standing.remove(who);
                 return true;
             }
-            if (who instanceof CallStream.Waiter waiter) {
-                standing.add(waiter);
-            }
+            standing.add(who);
             return false;
         }
     }
@@ -232,7 +224,7 @@ public final class ClientConnection extends Connection {
                     next = waiter.thread;
                 }
             }
-            if (reading == null && !listened.isEmpty()) {
+            if (reading == null && needsBackground()) {
                 reading = background;
                 next = background;
             }
@@ -271,15 +263,26 @@ public final class ClientConnection extends Connection {
 
     @Override
     void onListener(CallStream call) {
-        Thread idle = null;
         synchronized (turns) {
             if (call.code() < 0) {
                 listened.add(call);
             }
+        }
+        letBackgroundRead();
+    }
+
+    /** Turns held: whether threads wait, or listen, that do not read themselves. */
+    private boolean needsBackground() {
+        return !listened.isEmpty() || placeless > 0;
+    }
+
+    private void letBackgroundRead() {
+        Thread idle = null;
+        synchronized (turns) {
             if (background == null) {
                 background = Thread.ofVirtual().name("rdma-rpc-reader").start(this::readForListeners);
             } else if (reading == null) {
-                idle = background; // parked since nobody listened any more
+                idle = background; // parked since it was not needed any more
             }
         }
         LockSupport.unpark(idle);
@@ -297,7 +300,7 @@ public final class ClientConnection extends Connection {
         while (failure() == null) {
             boolean mine;
             synchronized (turns) {
-                mine = !listened.isEmpty() && (reading == null || reading == me);
+                mine = needsBackground() && (reading == null || reading == me);
                 if (mine) {
                     reading = me;
                 }
@@ -321,7 +324,11 @@ public final class ClientConnection extends Connection {
         if (frame.kind != Frame.GOAWAY) {
             throw new ProtocolViolation("a client got " + frame);
         }
+        boolean first = !leaving;
         leaving = true;
+        if (first) {
+            openPlaces();
+        }
         closeIfDone();
     }
 
@@ -369,9 +376,8 @@ public final class ClientConnection extends Connection {
         sendSoon(frame);
         boolean wakes;
         synchronized (turns) { // pairs with takeTurn: who reads for the call has not looked at it yet, or waits
-            wakes = reading instanceof CallStream.Waiter waiter
-                    ? waiter.call == call && waiter.thread != Thread.currentThread()
-                    : reading != null && reading != background; // who waits for a place may have this one
+            wakes = reading instanceof CallStream.Waiter waiter && waiter.call == call
+                    && waiter.thread != Thread.currentThread();
         }
         if (wakes) {
             carrier().wakeup(); // the server may never say anything more
@@ -389,6 +395,7 @@ public final class ClientConnection extends Connection {
         synchronized (turns) {
             reader = background;
         }
+        openPlaces();
         LockSupport.unpark(reader);
         for (CallStream call : calls.values()) {
             try {

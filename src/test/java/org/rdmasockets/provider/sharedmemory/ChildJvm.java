@@ -40,7 +40,8 @@ public final class ChildJvm {
             throws IOException {
         List<String> command = new ArrayList<>(prefix);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m"));
+        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx64m",
+                "-Dorg.rdmasockets.slowLooks=true"));
         command.addAll(options);
         command.addAll(List.of("-cp", classPath(!prefix.isEmpty()), main.getName()));
         command.addAll(List.of(arguments));
