@@ -144,8 +144,7 @@ public final class CompletionPoller implements AutoCloseable {
      * completions, on the poller's thread, and must not block; what it throws is logged. If the channel fails, nothing
      * is waited for any more, and the last argument is told so on that thread.
      */
-    public void addQueue(CompletionChannel channel, CompletionQueue queue, Runnable task,
-            Consumer<VerbsException> failed) {
+    public void addQueue(CompletionChannel channel, Runnable task, Consumer<VerbsException> failed) {
         addSource(channel, () -> {
             try {
                 channel.drainEvents(drained -> task.run());

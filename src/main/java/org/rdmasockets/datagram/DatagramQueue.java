@@ -196,7 +196,7 @@ final class DatagramQueue {
             made.close();
             throw e;
         }
-        engine.poller().addQueue(opened.channel, opened.queue, opened::onEvent, opened::channelFailed);
+        engine.poller().addQueue(opened.channel, opened::onEvent, opened::channelFailed);
         opened.onEvent(); // arms it
         if (USED.isFirst(opened.deviceName())) {
             LOG.info(OPENED, local, opened.deviceName(), opened.number());

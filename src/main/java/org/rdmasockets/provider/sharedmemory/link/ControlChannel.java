@@ -20,10 +20,8 @@ final class ControlChannel {
     private static final int MOST_WAITING = 1 << 14;
     /** The stream is at its end. */
     static final int ENDED = 1;
-    /** Something was left behind: who was told of it is not told again. */
-    static final int MORE = 2;
     /** A packet came since this was told last. */
-    static final int RUNG = 4;
+    static final int RUNG = 2;
     private static final int AGAIN = Errno.EAGAIN.number();
 
     private static final LimitedLog LIMITED = new LimitedLog(new Log(ControlChannel.class));
@@ -75,12 +73,12 @@ final class ControlChannel {
         return regions.find(remoteKey);
     }
 
-    /** Reads what is there, within limits; what was found, a set of {@link #ENDED}, {@link #MORE} and {@link #RUNG}. */
+    /** Reads what is there, within limits; what was found, {@link #ENDED} and {@link #RUNG}. */
     int receive() {
         lock.lock();
         try {
-            int found = read(BATCH, true) || ended ? 0 : MORE;
-            found |= (ended ? ENDED : 0) | (rung ? RUNG : 0);
+            read(BATCH, true);
+            int found = (ended ? ENDED : 0) | (rung ? RUNG : 0);
             rung = false;
             return found;
         } finally {
@@ -96,14 +94,14 @@ final class ControlChannel {
     }
 
     /**
-     * Reads so many packets at most; false if there may be more. The hub may stop at a doorbell, behind which there is
+     * Reads so many packets at most. The hub may stop at a doorbell, behind which there is
      * hardly ever anything: it is told of each packet that comes, and as long as there are any.
      */
-    private boolean read(int limit, boolean stopsAtDoorbell) {
+    private void read(int limit, boolean stopsAtDoorbell) {
         for (int i = 0; i < limit && !ended; i++) {
             int length = unread ? buffer.length() : socket.receive(buffer);
             if (length == -AGAIN) {
-                return true;
+                return;
             }
             if (length <= 0 || !link.isOpen()) {
                 buffer.closeDescriptor();
@@ -117,12 +115,11 @@ final class ControlChannel {
                 } else {
                     unread = false;
                     if (stopsAtDoorbell) {
-                        return true;
+                        return;
                     }
                 }
             }
         }
-        return false;
     }
 
     /** A packet at which an {@code Error} is thrown is obeyed later: it is about memory of many connections. */
