@@ -119,10 +119,9 @@ public final class CompletionInbox {
     /** Gives the client everything that was offered; protocolLock held. */
     private void applyAll() {
         entries++;
-        if (told) {
-            // Pairs with the getAndSet in tell: a thread that finds true there has offered before this drain.
+        if (told) { // a volatile load between volatile stores of the callers and the looks at the queue
+            // Reads what getAndSet in tell wrote: a thread that finds true there has offered before this drain.
             TOLD.getAndSet(this, false);
-            VarHandle.fullFence();
         }
         for (Completion c = arrived.relaxedPoll(); c != null; c = arrived.relaxedPoll()) {
             applied = true;
@@ -184,12 +183,9 @@ public final class CompletionInbox {
     /** Publishes whether the client owes credit; protocolLock held. */
     private void settleCredit() {
         for (boolean owed = client.creditOwed(); owed != creditOwed; owed = client.creditOwed()) {
-            creditOwed = owed;
+            creditOwed = owed; // before the look at told, as in awaitAndEnter
             if (owed) {
-                // Pairs with the fence before the look at the waiters: a send completion that was offered before it
-                // could be seen that it matters is applied here.
-                VarHandle.fullFence();
-                applyAll();
+                applyAll(); // a send completion that was offered before it could be seen that it matters
             }
         }
     }
@@ -250,10 +246,9 @@ public final class CompletionInbox {
             throw e;
         } finally {
             shard.depart();
+            // Before the look at told, also volatile, and then at the inbox: a thread that still saw this one has
+            // offered before the entry below, which passes on a wake-up that was for the other role.
             waiter.thread = null;
-            // Pairs with the fence before the look at the waiters: a thread that still saw this one has offered before
-            // the entry below, which passes on a wake-up that was for the other role.
-            VarHandle.fullFence();
             if (interrupted) {
                 me.interrupt();
             }
@@ -468,9 +463,8 @@ public final class CompletionInbox {
      * {@link #enter}, so that a lingering close can follow its last sends. Idempotent, never blocks.
      */
     public void close() {
+        // Before the looks at the waiters, all volatile: a waiter that is not seen there sees that this is closed.
         open = false;
-        // Pairs with the publication in awaitAndEnter: a waiter that is not seen here sees that this is closed.
-        VarHandle.fullFence();
         wake(reader.thread);
         wake(threadOf(writer));
     }

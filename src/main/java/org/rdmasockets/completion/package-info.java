@@ -38,7 +38,7 @@
  * <li><em>The waiter tells the other one.</em> Both roles share the inbox: credits for the writer come as receives and
  * wake the reader. The thread that applies them asks the client for both roles, and unparks the other waiter. A waiter
  * published itself (W1) before it took the protocol lock (W4): so either it saw what was applied, or the thread that
- * applied it, later under that lock, sees the waiter. A waiter that leaves withdraws, passes a full fence and enters
+ * applied it, later under that lock, sees the waiter. A waiter that leaves withdraws (volatile) and enters
  * once more, since it may have taken a wake-up that was for the other. A leader's own inbox needs no wake-up: the
  * leader enters it next. {@code creditOwed} says that a send completion has to wake the reader, if no writer waits.
  * </ol>

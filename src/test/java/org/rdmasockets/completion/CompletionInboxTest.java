@@ -242,17 +242,6 @@ class CompletionInboxTest {
     }
 
     @Test
-    void whatNobodyWaitsForIsTakenIn() throws Exception {
-        try (Fixture f = Fixture.parking()) {
-            CompletionInbox inbox = f.open(client);
-            CountDownLatch told = new CountDownLatch(1);
-            inbox.onOrphan(told::countDown);
-            Fixture.send(inbox, 1);
-            assertTrue(told.await(Fixture.SECONDS_TO_WAIT, TimeUnit.SECONDS), "the completion stayed in its queue");
-        }
-    }
-
-    @Test
     void aWaitPollsForItselfAsLongAsItMay() throws Exception {
         PollerSettings settings = Settings.withProcessors(PollerSettings.defaults(), 3);
         try (Fixture f = new Fixture(settings)) {

@@ -2,6 +2,7 @@ package org.rdmasockets.completion;
 
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.EventPoller;
@@ -9,7 +10,7 @@ import org.rdmasockets.verbs.EventSource;
 import org.rdmasockets.verbs.VerbsException;
 
 /** {@code poll(2)} made of a monitor. */
-final class SimulatedEvents implements EventPoller {
+final class SimulatedEvents implements EventPoller, BooleanSupplier {
     /** Something that can be ready. */
     interface Source extends EventSource {
         /** True until it is drained. */
@@ -70,9 +71,15 @@ final class SimulatedEvents implements EventPoller {
         return count;
     }
 
+    /** Whether a wait would end now. */
+    @Override
+    public synchronized boolean getAsBoolean() {
+        return woken || sources.stream().anyMatch(Source::isReady);
+    }
+
     private synchronized void sleep(int timeoutMillis) throws VerbsException {
         long deadline = System.nanoTime() + timeoutMillis * 1_000_000L;
-        while (!woken && sources.stream().noneMatch(Source::isReady)) {
+        while (!getAsBoolean()) {
             if (broken) {
                 throw new VerbsException("poll", Errno.EBADF, "");
             }
