@@ -13,7 +13,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
 import org.rdmasockets.lock.OwnThread;
-import org.rdmasockets.lock.Rescues;
 import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.CompletionChannel;
@@ -35,7 +34,7 @@ import org.rdmasockets.verbs.VerbsException;
 public final class CompletionPoller implements AutoCloseable {
     private static final Log LOG = new Log(CompletionPoller.class);
     /** How often the thread looks at a queue that it left unarmed, because threads lead there. */
-    private static final long LEASE_NANOS = Rescues.lookNanos(10_000_000);
+    private static final long LEASE_NANOS = 10_000_000;
     private static final int NANOS_PER_MILLI = 1_000_000;
     private static final long CLOSE_NANOS = 10_000L * NANOS_PER_MILLI;
     /** Trouble is logged once in this time. */

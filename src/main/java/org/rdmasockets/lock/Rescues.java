@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
  * Counts the rescues of this process. A rescue is a timer that finds something that a wake-up should have told: without
  * the timer the thread would have slept on. A timer that looks "in case" counts under its own name what it finds.
  *
- * <p>A timer that could hide a lost wake-up takes its period from {@link #lookNanos}. With
+ * <p>A timer that could hide a lost wake-up and cannot tell that it does takes its period from {@link #lookNanos}. With
  * {@code -Dorg.rdmasockets.slowLooks=true} such a look comes only each ten seconds, so that a test which needs it fails
  * or takes as long: the tests of this project set that. Nothing else should.
  *

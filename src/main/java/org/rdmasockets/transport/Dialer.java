@@ -36,7 +36,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     /** How often to try again to give an attempt up, and after which pause. */
     private static final int DESTROY_TRIES = 5;
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
-    /** How long a peer is silent before it is looked at, and how often then. */
+    /** How long a peer is silent before a look, and how often then: nothing tells that its process is stopped. */
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** Reason code of a peer that cannot take one more request (InfiniBand specification, 12.6.7.2). */
     private static final int NO_RESOURCES = 3;

@@ -16,7 +16,11 @@ class RdmaSocketToAnotherJvmContractTest extends SocketContract {
 
     @AfterAll
     static void endTheOther() throws IOException {
-        other.close();
+        try {
+            other.assertNoRescues();
+        } finally {
+            other.close();
+        }
     }
 
     @Override

@@ -26,7 +26,11 @@ class VerbsBetweenJvmsTest {
 
     @AfterAll
     static void endTheOther() throws IOException {
-        other.close();
+        try {
+            other.assertNoRescues();
+        } finally {
+            other.close();
+        }
     }
 
     private static VerbsFixture here() {

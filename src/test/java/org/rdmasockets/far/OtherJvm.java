@@ -1,5 +1,7 @@
 package org.rdmasockets.far;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -11,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.lock.Rescues;
 import org.rdmasockets.provider.sharedmemory.ChildJvm;
 
 /** A JVM of its own that does what it is asked for; it ends when it is closed, and with this one. */
@@ -208,6 +211,11 @@ public final class OtherJvm implements AutoCloseable {
             long call = number;
             return jvm.ask(NOTHING, nothing -> Servant.isBlocked(call));
         }
+    }
+
+    /** Fails if a timer there has found what a wake-up should have told. */
+    public void assertNoRescues() {
+        assertEquals("{}", ask(NOTHING, nothing -> Rescues.places().toString()), "rescues in the other JVM");
     }
 
     /** Ends the process. */
