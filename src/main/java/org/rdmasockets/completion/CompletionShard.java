@@ -404,10 +404,15 @@ public final class CompletionShard extends Apart {
     }
 
     private void failInboxes(Throwable cause) {
-        poller.reportShardFailure(this, cause);
-        for (CompletionInbox inbox : inboxes.all()) {
-            inbox.fail(cause);
+        try {
+            for (CompletionInbox inbox : inboxes.all()) {
+                inbox.fail(cause);
+            }
+        } catch (Error e) {
+            poller.lookAtAll(); // this shard is still known, so the poller fails the others
+            throw e;
         }
+        poller.reportShardFailure(this, cause); // forgets it
     }
 
     /** The state, for a person who looks for a stall. */
