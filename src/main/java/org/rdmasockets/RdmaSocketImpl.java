@@ -34,8 +34,8 @@ import org.rdmasockets.transport.SocketWishes;
  * is interrupted while it waits gets an {@code InterruptedIOException} with its status set, which makes the callers in
  * {@code java.net} close the socket; an interrupt of a platform thread does nothing.
  *
- * <p>Its monitor is the state lock, which is held for a few lines, never while waiting. The turns
- * ask for {@link StackRoom}; so do the methods that change the state without a turn.
+ * <p>Its monitor is the state lock, which is held for a few lines, never while waiting. Each method first asks for
+ * {@link StackRoom}: a caller at the end of its stack learns it here, with nothing changed.
  */
 final class RdmaSocketImpl extends SocketImpl {
     /** The life of a socket. */
@@ -175,6 +175,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected void connect(SocketAddress remote, int millis) throws IOException {
+        StackRoom.ensure();
         if (!(remote instanceof InetSocketAddress target)) {
             throw new IllegalArgumentException("Unsupported address type");
         }
@@ -386,6 +387,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     /** Takes the turn to read, until {@link #endRead}, and gives when waits end, by {@code System.nanoTime}. */
     long beginRead() throws IOException {
+        StackRoom.ensure();
         long deadlineNanos = deadline(timeoutMillis);
         take(readTurn, deadlineNanos);
         return deadlineNanos;
@@ -429,6 +431,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     /** Takes the turn to write, until {@link #endWrite}. */
     void beginWrite() throws IOException {
+        StackRoom.ensure();
         take(writeTurn, Long.MAX_VALUE);
     }
 
@@ -439,6 +442,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected int available() throws IOException {
+        StackRoom.ensure();
         Connection connected = connection();
         return inputShutdown ? 0 : connected.available();
     }
@@ -519,6 +523,7 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     private <T> T get(SupportedOption<T> option) throws SocketException {
+        StackRoom.ensure();
         synchronized (this) {
             ensureOpen();
             T kept = option.reader().apply(options);

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.SocketTimeoutException;
 import java.util.OptionalInt;
-import org.rdmasockets.lock.PlainLock;
+import org.rdmasockets.lock.CallerLock;
 import org.rdmasockets.transport.Patience;
 
 /**
@@ -19,7 +19,7 @@ final class Assembly {
     private static final int GROWTH = 4;
 
     private final Link link;
-    private final PlainLock turn = new PlainLock();
+    private final CallerLock turn = new CallerLock();
     /** The piece to copy next, null if it has not come; protected by turn, as the rest. */
     private ReceiveSide.Fragment piece;
     /** Where the message goes, null while there is none or it has no bytes. */

@@ -2,6 +2,7 @@ package org.rdmasockets.endpoint;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.DirectView;
 import org.rdmasockets.verbs.MemoryRegion;
 
@@ -40,9 +41,9 @@ final class Block {
     synchronized MemorySegment segment() {
         ensureOpen();
         if (seen == null) {
-            Arena made = Arena.ofShared();
-            seen = DirectView.within(made, memory());
-            arena = made;
+            StackRoom.ensure();
+            arena = Arena.ofShared();
+            seen = DirectView.within(arena, memory());
         }
         return seen;
     }

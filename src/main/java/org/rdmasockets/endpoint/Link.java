@@ -7,7 +7,6 @@ import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Role;
 import org.rdmasockets.completion.Side;
 import org.rdmasockets.completion.Wait;
-import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.Engine;
 import org.rdmasockets.transport.Protocol;
 import org.rdmasockets.transport.VerbsConnection;
@@ -175,7 +174,6 @@ final class Link implements Protocol {
 
     /** Does it, after everything that has arrived was taken in. */
     <T, E extends Exception> T compute(Work<T, E> work) throws E {
-        StackRoom.ensure();
         inbox.enter();
         try {
             tellAgain();
@@ -192,7 +190,6 @@ final class Link implements Protocol {
 
     /** Waits for the next thing in a mailbox; what says what has not come in time. */
     <T> T take(Mailbox<T> box, long deadlineNanos, String what) throws IOException {
-        StackRoom.ensure(); // or what comes would be for a caller that has gone
         Pending<T> next = compute(unused -> box.take());
         Wait how = next.hasEnded() ? Wait.READY : readers.await(next, deadlineNanos);
         if (!next.hasEnded()) {

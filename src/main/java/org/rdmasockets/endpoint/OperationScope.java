@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import org.rdmasockets.lock.StackRoom;
 
 /**
  * Joins operations: when the scope is closed, all of them have ended, also when the block that began them has thrown.
@@ -44,6 +45,12 @@ public final class OperationScope implements AutoCloseable {
      *         awaited before does not matter
      */
     public void join() throws IOException {
+        StackRoom.ensure();
+        joinAll();
+    }
+
+    /** As {@link #join}, for a caller that has {@link StackRoom}. */
+    void joinAll() throws IOException {
         IOException first = null;
         boolean interrupted = false;
         for (Pending<?> one : pending) {
@@ -70,7 +77,7 @@ public final class OperationScope implements AutoCloseable {
     /** Waits until an operation has ended, whoever interrupts this thread; true if somebody has. */
     private static boolean end(Pending<?> one) {
         boolean interrupted = false;
-        while (!one.isDone()) {
+        while (!one.look()) {
             interrupted |= Thread.interrupted();
             try {
                 one.await(Long.MAX_VALUE);

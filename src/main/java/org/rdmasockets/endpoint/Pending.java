@@ -62,6 +62,12 @@ public final class Pending<T> {
      * @return true if {@link #await} would not wait
      */
     public boolean isDone() {
+        StackRoom.ensure();
+        return look();
+    }
+
+    /** As {@link #isDone}, for a caller that has {@link StackRoom}. */
+    boolean look() {
         if (!done) {
             seat.takeIn();
         }
@@ -87,6 +93,7 @@ public final class Pending<T> {
      * @throws IOException one of these
      */
     public T await() throws IOException {
+        StackRoom.ensure();
         return await(Long.MAX_VALUE);
     }
 
@@ -101,12 +108,12 @@ public final class Pending<T> {
      * @throws IOException one of these
      */
     public T await(Duration limit) throws IOException {
+        StackRoom.ensure();
         return await(Deadlines.after(limit));
     }
 
-    /** Likewise by {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end. */
+    /** Likewise by {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end; the caller has {@link StackRoom}. */
     T await(long deadlineNanos) throws IOException {
-        StackRoom.ensure();
         Wait end = done ? Wait.READY : seat.await(this, deadlineNanos);
         return outcome(end, () -> what + " has not ended in time; it goes on, and its memory stays locked until then");
     }

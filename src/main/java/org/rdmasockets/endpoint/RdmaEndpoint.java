@@ -32,7 +32,8 @@ import org.rdmasockets.verbs.DeviceInfo;
  * the wait of a virtual thread, and only of such; the operation goes on, and its memory stays locked until it has
  * ended. So it is with a wait that has timed out.
  *
- * <p>A caller that has come to the end of its stack learns it with nothing taken or begun, and the connection goes on.
+ * <p>Each call asks for {@link StackRoom} first: a caller that has come to the end of its stack learns it there, with
+ * nothing taken or begun, and the connection goes on.
  */
 public final class RdmaEndpoint implements AutoCloseable {
     private static final Duration LEASE = Duration.ofSeconds(60);
@@ -147,6 +148,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException as {@link #send(LocalRegion)}
      */
     public void sendImmediate(int immediate) throws IOException {
+        StackRoom.ensure();
         finish(beginMessage(null, OptionalInt.of(immediate)));
     }
 
@@ -158,6 +160,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws EndpointException if the message is longer than the peer takes
      */
     public Pending<Void> startSend(LocalRegion message) throws EndpointException {
+        StackRoom.ensure();
         return beginMessage(message, OptionalInt.empty());
     }
 
@@ -170,6 +173,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws EndpointException if the message is longer than the peer takes
      */
     public Pending<Void> startSend(LocalRegion message, int immediate) throws EndpointException {
+        StackRoom.ensure();
         return beginMessage(message, OptionalInt.of(immediate));
     }
 
@@ -181,6 +185,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      *         {@link #wakeup()}
      */
     public Message receive() throws IOException {
+        StackRoom.ensure();
         return receiveUntil(Long.MAX_VALUE);
     }
 
@@ -193,6 +198,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      *         or after {@link #wakeup()}
      */
     public Message receive(Duration limit) throws IOException {
+        StackRoom.ensure();
         return receiveUntil(Deadlines.after(limit));
     }
 
@@ -204,6 +210,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      *         {@link #receive()}
      */
     public Message poll() throws IOException {
+        StackRoom.ensure();
         ensureMessages();
         return assembly.poll();
     }
@@ -214,11 +221,12 @@ public final class RdmaEndpoint implements AutoCloseable {
      * messages, nor on an endpoint that has ended.
      */
     public void wakeup() {
+        StackRoom.ensure();
         ensureMessages();
         assembly.wakeup();
     }
 
-    /** Waits for the next message until a time by {@code System.nanoTime}. */
+    /** Waits for the next message until a time by {@code System.nanoTime}; the caller has {@link StackRoom}. */
     Message receiveUntil(long deadlineNanos) throws IOException {
         ensureMessages();
         return assembly.receive(deadlineNanos);
@@ -246,6 +254,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws EndpointException if the lease does not allow it
      */
     public Pending<Void> startRead(LocalRegion into, RemoteRegion from) throws EndpointException {
+        StackRoom.ensure();
         return beginRead(into, from);
     }
 
@@ -283,6 +292,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws EndpointException if the lease does not allow it
      */
     public Pending<Void> startWrite(LocalRegion from, RemoteRegion to) throws EndpointException {
+        StackRoom.ensure();
         return beginWrite(from, to, OptionalInt.empty());
     }
 
@@ -297,6 +307,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws UnsupportedOperationException if the device has no immediate data (iWARP)
      */
     public Pending<Void> startWrite(LocalRegion from, RemoteRegion to, int immediate) throws EndpointException {
+        StackRoom.ensure();
         return beginWrite(from, to, OptionalInt.of(immediate));
     }
 
@@ -307,6 +318,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come
      */
     public int receiveImmediate() throws IOException {
+        StackRoom.ensure();
         return takeImmediate(Long.MAX_VALUE);
     }
 
@@ -318,6 +330,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} if none has come
      */
     public int receiveImmediate(Duration limit) throws IOException {
+        StackRoom.ensure();
         return takeImmediate(Deadlines.after(limit));
     }
 
@@ -333,6 +346,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws UnsupportedOperationException if the device has no atomics
      */
     public long compareAndSwap(RemoteRegion remote, long expected, long desired) throws IOException {
+        StackRoom.ensure();
         return finish(atomic(new Atomic.Task(remote, true, expected, desired)));
     }
 
@@ -347,6 +361,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws UnsupportedOperationException if the device has no atomics
      */
     public long fetchAndAdd(RemoteRegion remote, long increment) throws IOException {
+        StackRoom.ensure();
         return finish(atomic(new Atomic.Task(remote, false, increment, 0)));
     }
 
@@ -385,6 +400,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      *         answer in time
      */
     public RemoteLease requestRemote(long size, Duration time, Set<AccessFlag> rights) throws IOException {
+        StackRoom.ensure();
         ensureMessages();
         if (size < 1) {
             throw new IllegalArgumentException("at least one byte can be leased, not " + size);
@@ -411,6 +427,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IllegalStateException if the region is closed, or shared already
      */
     public void share(LocalRegion region, Duration time) throws IOException {
+        StackRoom.ensure();
         ensureMessages();
         if (!owned(region).isWhole() || !Rights.anyRemote(region.access())) {
             throw new IllegalArgumentException("all of a region that a peer may reach can be shared, not " + region
@@ -433,6 +450,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come
      */
     public RemoteLease receiveShared() throws IOException {
+        StackRoom.ensure();
         return takeShared(Long.MAX_VALUE);
     }
 
@@ -444,6 +462,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} if none has come
      */
     public RemoteLease receiveShared(Duration limit) throws IOException {
+        StackRoom.ensure();
         return takeShared(Deadlines.after(limit));
     }
 
@@ -456,6 +475,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      *         does not answer in time
      */
     public void handOver(RemoteLease lease) throws IOException {
+        StackRoom.ensure();
         lease.ensureOf(link);
         lease.handOver(Deadlines.after(link.settings.answerNanos));
     }
@@ -469,6 +489,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come
      */
     public LocalRegion receiveHandedOver() throws IOException {
+        StackRoom.ensure();
         return takeHandedOver(Long.MAX_VALUE);
     }
 
@@ -480,6 +501,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come, {@link SocketTimeoutException} if none has come
      */
     public LocalRegion receiveHandedOver(Duration limit) throws IOException {
+        StackRoom.ensure();
         return takeHandedOver(Deadlines.after(limit));
     }
 
@@ -520,6 +542,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws UnsupportedOperationException if the device has no immediate data (iWARP)
      */
     public Pending<Void> startSendRaw(LocalRegion message, OptionalInt immediate) throws EndpointException {
+        StackRoom.ensure();
         ensureRaw();
         if (immediate.isPresent()) {
             ensureCan(Capability.IMMEDIATE_DATA, "a raw send with immediate data");
@@ -550,6 +573,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if nothing will come
      */
     public RawMessage receiveRaw(long size, Runnable afterPost) throws IOException {
+        StackRoom.ensure();
         ensureRaw();
         LeftReceive left;
         synchronized (leftReceives) {
@@ -583,6 +607,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws EndpointException if too many are posted already, or this connection is over
      */
     public Pending<RawMessage> startReceiveRaw(LocalRegion region) throws EndpointException {
+        StackRoom.ensure();
         ensureRaw();
         owned(region);
         link.rawPieceBytes(region.length());
@@ -644,7 +669,7 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     // Common to the methods above.
 
-    /** As {@link #startSend}; null for a message without bytes. */
+    /** As {@link #startSend}, for a caller that has {@link StackRoom}; null for a message without bytes. */
     Pending<Void> beginMessage(LocalRegion message, OptionalInt immediate) throws EndpointException {
         ensureMessages();
         long length = message == null ? 0 : owned(message).length();
@@ -655,13 +680,13 @@ public final class RdmaEndpoint implements AutoCloseable {
         return begin(new Transfer.Task(Transfer.Kind.MESSAGE, message, null, immediate), link.messagePieceBytes());
     }
 
-    /** As {@link #startRead}. */
+    /** As {@link #startRead}, for a caller that has {@link StackRoom}. */
     Pending<Void> beginRead(LocalRegion into, RemoteRegion from) throws EndpointException {
         from.ensureAllows(AccessFlag.REMOTE_READ, link);
         return access(new Transfer.Task(Transfer.Kind.READ, into, from, OptionalInt.empty()));
     }
 
-    /** As {@link #startWrite}. */
+    /** As {@link #startWrite}, for a caller that has {@link StackRoom}. */
     Pending<Void> beginWrite(LocalRegion from, RemoteRegion to, OptionalInt immediate) throws EndpointException {
         if (immediate.isPresent()) {
             ensureCan(Capability.IMMEDIATE_DATA, "a write with immediate data");
@@ -679,7 +704,6 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     private Pending<Void> begin(Transfer.Task task, int pieceBytes) {
-        StackRoom.ensure();
         Pending<Void> pending = new Pending<>(link.writers, task.kind().text());
         link.connection().locked(() -> {
             if (link.failure != null) {
@@ -694,7 +718,6 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     private Pending<Long> atomic(Atomic.Task task) throws EndpointException {
-        StackRoom.ensure();
         RemoteRegion remote = task.remote();
         if (remote.length() != ATOMIC_BYTES || remote.address() % ATOMIC_BYTES != 0) {
             throw new IllegalArgumentException("an atomic operation works on 8 bytes at a multiple of 8, not on "
@@ -742,7 +765,6 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     /** Begins to tell the peer, a node of the same group, something. */
     Pending<Void> signal(long number, int word) {
-        StackRoom.ensure();
         ensureMessages();
         Pending<Void> pending = new Pending<>(link.writers, "signal");
         Header header = new Header(Header.Kind.SIGNAL, 0, 0, 0, word, number, 0, 0, 0, 0);

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
+import org.rdmasockets.lock.StackRoom;
 
 /**
  * Several endpoints that are used together: each call begins all of its operations before it waits for any. Members are
@@ -50,7 +51,7 @@ public final class RdmaGroup {
         }
     }
 
-    /** What a call does with one member. */
+    /** What a call does with one member; the caller has {@link StackRoom} for all of them. */
     @FunctionalInterface
     private interface Begin {
         /** Begins it, for the member of that index. */
@@ -58,6 +59,7 @@ public final class RdmaGroup {
     }
 
     private void forEach(Begin one) throws IOException {
+        StackRoom.ensure();
         OperationScope scope = new OperationScope();
         try {
             for (int i = 0; i < members.size(); i++) {
@@ -65,13 +67,13 @@ public final class RdmaGroup {
             }
         } catch (Throwable t) {
             try {
-                scope.join();
+                scope.joinAll();
             } catch (IOException e) {
                 t.addSuppressed(e);
             }
             throw t;
         }
-        scope.join();
+        scope.joinAll();
     }
 
     /**
@@ -116,6 +118,7 @@ public final class RdmaGroup {
      * @throws IOException if one does not come; those that have come are closed
      */
     public List<Message> gather(Duration limit) throws IOException {
+        StackRoom.ensure();
         List<Message> messages = new ArrayList<>();
         long deadline = Deadlines.after(limit);
         try {

@@ -55,6 +55,7 @@ public final class RdmaNode implements AutoCloseable {
      */
     public static RdmaNode join(RdmaEndpointBuilder builder, InetAddress address, List<InetSocketAddress> nodes,
             int rank, Duration limit) throws IOException {
+        StackRoom.ensure();
         long deadline = Deadlines.after(limit);
         RdmaNode node = new RdmaNode(rank, nodes.size());
         try (NodeEntrance entrance = new NodeEntrance(builder.sharedProtectionDomain(), address, rank, nodes.size())) {
@@ -148,6 +149,7 @@ public final class RdmaNode implements AutoCloseable {
      * @throws IllegalArgumentException if the ranks are not in order, not known, or this one is not among them
      */
     public void barrier(BarrierKind kind, List<Integer> ranks, Duration limit) throws IOException {
+        StackRoom.ensure();
         check(ranks);
         long deadline = Deadlines.after(limit);
         if (!Patience.lock(turn, deadline)) {

@@ -88,7 +88,6 @@ public final class RemoteLease implements AutoCloseable {
 
     /** Gives the memory to the peer's application, which gets it by {@link RdmaEndpoint#receiveHandedOver}. */
     void handOver(long deadlineNanos) throws IOException {
-        StackRoom.ensure();
         ensureAlive();
         if (!end("was handed over")) {
             ensureAlive();

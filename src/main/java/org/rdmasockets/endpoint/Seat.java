@@ -6,7 +6,6 @@ import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Role;
 import org.rdmasockets.completion.Wait;
-import org.rdmasockets.lock.StackRoom;
 
 /**
  * Lets any number of threads wait in the one place that an inbox has for each role. One sits there, polls, then parks,
@@ -33,14 +32,12 @@ final class Seat {
 
     /** Applies what has arrived. */
     void takeIn() {
-        StackRoom.ensure();
         inbox.enter();
         inbox.exit();
     }
 
     /** Applies what has arrived, and what the device has to tell, unless somebody sits here and does so. */
     void poll(Pending<?> one) {
-        StackRoom.ensure();
         try {
             if (sit(one)) {
                 inbox.poll();
@@ -50,10 +47,7 @@ final class Seat {
         }
     }
 
-    /**
-     * Waits until something that nobody else waits for has ended, or until a time of {@code nanoTime}. The caller has
-     * {@link StackRoom}.
-     */
+    /** Waits until something that nobody else waits for has ended, or until a time of {@code nanoTime}. */
     Wait await(Pending<?> one, long deadlineNanos) {
         // Published before hasEnded is read: pairs with finish, which writes that before it looks for who waits.
         one.waiter = Thread.currentThread();

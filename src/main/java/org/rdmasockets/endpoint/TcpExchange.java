@@ -26,6 +26,7 @@ import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.transport.Patience;
 import org.rdmasockets.transport.SetupPool;
@@ -122,6 +123,7 @@ public final class TcpExchange {
      */
     public static List<byte[]> exchange(List<InetSocketAddress> nodes, int rank, byte[] own, Duration limit)
             throws IOException {
+        StackRoom.ensure();
         byte[] told = own.clone();
         return exchange(nodes, rank, other -> told, null, Deadlines.after(limit));
     }

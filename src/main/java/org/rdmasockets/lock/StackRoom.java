@@ -93,7 +93,7 @@ public final class StackRoom {
     }
 
     /** Ensures room for the section of a lock. It is there in each call that has asked for {@link #ensure}. */
-    static void ensureSection() {
+    public static void ensureSection() {
         if (never) {
             // 768 variables.
             long aa,ab,ac,ad,ae,af,ag,ah,ai,aj,ak,al,am,an,ao,ap,aq,ar,as,at,au,av,aw,ax,ay,az,a0,a1,a2,a3,a4,a5,a6,a7,

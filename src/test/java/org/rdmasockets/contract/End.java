@@ -27,7 +27,7 @@ import org.rdmasockets.verbs.WorkCompletionStatus;
 import org.rdmasockets.verbs.WorkCompletions;
 
 /** One end of a connection: identifier, domain, completion queue, queue pair and a region of {@link #BYTES} bytes. */
-final class End implements AutoCloseable {
+public final class End implements AutoCloseable {
     static final int BYTES = 64 * 1024;
     static final int SENDS = 16;
     static final int RECEIVES = 16;
@@ -35,20 +35,20 @@ final class End implements AutoCloseable {
     private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     /** A completion, copied. */
-    record Done(long id, WorkCompletionStatus status, CompletionOpcode opcode, int lengthBytes, boolean hasImmediate,
-            int immediate, int queuePairNumber) implements Serializable {
+    public record Done(long id, WorkCompletionStatus status, CompletionOpcode opcode, int lengthBytes,
+            boolean hasImmediate, int immediate, int queuePairNumber) implements Serializable {
     }
 
-    final ConnectionIdentifier identifier;
+    public final ConnectionIdentifier identifier;
     final ConnectionEvents events;
-    final Device device;
-    final ProtectionDomain domain;
-    final CompletionQueue queue;
-    final QueuePair queuePair;
+    public final Device device;
+    public final ProtectionDomain domain;
+    public final CompletionQueue queue;
+    public final QueuePair queuePair;
     final MemorySegment memory;
-    final MemoryRegion region;
-    final SendRequest send = new SendRequest(2);
-    final ReceiveRequest receive = new ReceiveRequest(2);
+    public final MemoryRegion region;
+    public final SendRequest send = new SendRequest(2);
+    public final ReceiveRequest receive = new ReceiveRequest(2);
     private final WorkCompletions batch;
     private final boolean ownQueue;
     private final boolean ownDomain;
@@ -80,7 +80,8 @@ final class End implements AutoCloseable {
         batch = queue.newBatch(8);
     }
 
-    static QueuePairConfig config(CompletionQueue queue) {
+    /** What the queue pair of an end is made with. */
+    public static QueuePairConfig config(CompletionQueue queue) {
         return new QueuePairConfig(queue, queue, SENDS, RECEIVES, 2, 2, INLINE_BYTES, false);
     }
 
@@ -93,7 +94,7 @@ final class End implements AutoCloseable {
     }
 
     /** Posts {@link #send}. */
-    void postSend() {
+    public void postSend() {
         assertEquals(QueuePair.POSTED, queuePair.postSend(send), "post of " + send.opcode());
     }
 
@@ -136,7 +137,7 @@ final class End implements AutoCloseable {
     }
 
     /** Waits for the next completion, which has to be of that request and a success. */
-    Done awaitSuccess(long id) throws VerbsException {
+    public Done awaitSuccess(long id) throws VerbsException {
         Done done = await();
         assertEquals(WorkCompletionStatus.SUCCESS, done.status(), () -> "status of " + done);
         assertEquals(id, done.id(), () -> "request of " + done);

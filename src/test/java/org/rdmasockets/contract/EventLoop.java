@@ -7,21 +7,23 @@ import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /** A thread that drains one connection manager. */
-final class EventLoop implements AutoCloseable {
+public final class EventLoop implements AutoCloseable {
     private final ConnectionManager manager;
     private final EventPoller poller;
     private final Thread thread;
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
     private volatile boolean open = true;
 
-    EventLoop(VerbsProvider provider) throws VerbsException {
+    /** Drains a manager of its own. */
+    public EventLoop(VerbsProvider provider) throws VerbsException {
         manager = provider.createConnectionManager();
         poller = provider.createEventPoller();
         poller.add(manager);
         thread = Thread.ofPlatform().daemon().name("contract-events").start(this::run);
     }
 
-    ConnectionManager manager() {
+    /** What it drains. */
+    public ConnectionManager manager() {
         return manager;
     }
 

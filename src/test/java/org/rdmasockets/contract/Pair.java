@@ -13,19 +13,19 @@ import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Two connected ends in one process, the one that connected and the one that accepted. */
-final class Pair implements AutoCloseable {
+public final class Pair implements AutoCloseable {
     static final ConnectionParameters PARAMETERS = new ConnectionParameters(new byte[] {1, 2, 3, 4}, 1, 1, 6, 7);
     static final ConnectionParameters ANSWER = new ConnectionParameters(new byte[] {5, 6, 7}, 1, 1, 6, 7);
     static final int RESOLVE_MILLIS = 5000;
 
-    final End active;
-    final End passive;
+    public final End active;
+    public final End passive;
     final ConnectRequest request;
     final Established answer;
     private final ConnectionIdentifier listener;
 
     /** Connects over a listener of its own. */
-    Pair(EventLoop loop, InetAddress address) throws VerbsException {
+    public Pair(EventLoop loop, InetAddress address) throws VerbsException {
         this(loop, address, null);
     }
 

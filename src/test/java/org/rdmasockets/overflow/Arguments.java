@@ -13,6 +13,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /** Values for parameters of which any will do. */
 final class Arguments {
@@ -58,6 +59,7 @@ final class Arguments {
             case "String" -> "echo";
             case "Runnable" -> (Runnable) () -> { };
             case "Consumer" -> (Consumer<Object>) o -> { };
+            case "Predicate" -> (Predicate<Object>) o -> true;
             default -> null;
         };
     }

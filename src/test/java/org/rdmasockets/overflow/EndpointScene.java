@@ -8,12 +8,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Assertions;
+import org.rdmasockets.contract.Call;
+import org.rdmasockets.contract.FreePorts;
+import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.endpoint.LocalRegion;
 import org.rdmasockets.endpoint.Message;
 import org.rdmasockets.endpoint.OperationScope;
 import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.endpoint.RdmaEndpointBuilder;
 import org.rdmasockets.endpoint.RdmaEndpointServer;
+import org.rdmasockets.endpoint.RdmaGroup;
+import org.rdmasockets.endpoint.RdmaNode;
+import org.rdmasockets.endpoint.RemoteRegion;
 import org.rdmasockets.verbs.AccessFlag;
 
 /** Endpoints over shared memory. */
@@ -35,7 +41,8 @@ final class EndpointScene extends Scene {
     }
 
     private static RdmaEndpointBuilder builder() {
-        return RdmaEndpoint.builder().device("sharedmemory").answerTimeout(Duration.ofSeconds(5));
+        return RdmaEndpoint.builder().device("sharedmemory").answerTimeout(Duration.ofSeconds(5))
+                .remoteMemory(1 << 20);
     }
 
     private RdmaEndpoint connect() throws IOException {
@@ -109,11 +116,35 @@ final class EndpointScene extends Scene {
         one.receive(PATIENCE).close();
     }
 
+    private RdmaGroup group() throws IOException {
+        RdmaEndpoint first = subject();
+        RdmaEndpoint second = keep(connect());
+        List<LocalRegion> parts = List.of(first.allocate(BYTES), second.allocate(BYTES));
+        value(() -> parts);
+        List<RemoteRegion> there = List.of(others.getFirst().allocate(BYTES, BYTES, ALL).remote(),
+                others.getLast().allocate(BYTES, BYTES, ALL).remote());
+        value(() -> there);
+        return new RdmaGroup(List.of(first, second));
+    }
+
+    /** The first of two nodes; the other one is there. */
+    private RdmaNode node() throws Exception {
+        List<InetSocketAddress> nodes = FreePorts.next(InetAddress.getLoopbackAddress(), 2);
+        Call<RdmaNode> other = Call.start(ThreadKind.VIRTUAL, "node", () -> RdmaNode.join(builder(),
+                InetAddress.getLoopbackAddress(), nodes, 1, PATIENCE));
+        RdmaNode made = keep(RdmaNode.join(builder(), InetAddress.getLoopbackAddress(), nodes, 0, PATIENCE));
+        keep(other.result());
+        value(EndpointScene::builder);
+        value(() -> nodes);
+        value(() -> List.of(0, 1));
+        return made;
+    }
+
     @Override
     List<Subject> subjects() {
         RdmaEndpoint[] last = new RdmaEndpoint[1];
         String[] waiting = {"receive/0", "receiveImmediate/0", "receiveShared/0", "receiveHandedOver/0",
-            "requestRemote", "handOver", "receiveRaw"};
+            "handOver", "receiveRaw"};
         return List.of(new Subject(this::subject, one -> use((RdmaEndpoint) one), waiting),
                 new Subject(() -> {
                     last[0] = subject();
@@ -131,6 +162,17 @@ final class EndpointScene extends Scene {
                     last[0] = subject();
                     return new OperationScope();
                 }, one -> use(last[0])),
+                new Subject(() -> {
+                    last[0] = subject();
+                    return last[0].requestRemote(BYTES);
+                }, one -> use(last[0])),
+                new Subject(this::group, one -> use(((RdmaGroup) one).member(0))),
+                new Subject(this::node, one -> ((RdmaNode) one).peer(1).sendImmediate(1)),
+                new Subject(() -> {
+                    value(listener::localAddress);
+                    return builder();
+                }, one -> ((RdmaEndpointBuilder) one).device("sharedmemory").connect(listener.localAddress()).close(),
+                        "connect/2"),
                 new Subject(() -> keep(builder().listen(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))),
                         one -> ((RdmaEndpointServer) one).localAddress(), "accept/0"));
     }

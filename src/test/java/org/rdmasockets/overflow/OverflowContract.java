@@ -38,7 +38,13 @@ abstract class OverflowContract {
     @ParameterizedTest
     @EnumSource(ThreadKind.class)
     void endpoints(ThreadKind kind) throws Exception {
-        harmsNoOther(kind, 60, EndpointScene::new);
+        harmsNoOther(kind, 110, EndpointScene::new);
+    }
+
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void verbs(ThreadKind kind) throws Exception {
+        harmsNoOther(kind, 100, VerbsScene::new);
     }
 
     @ParameterizedTest

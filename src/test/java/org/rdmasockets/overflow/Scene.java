@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
+import org.rdmasockets.verbs.VerbsProvider;
 
 /**
  * Objects of the library, with all that they need, and others beside them. Each public method of each object is called
@@ -21,6 +22,8 @@ import org.rdmasockets.contract.ThreadKind;
 abstract class Scene {
     /** Calls between two looks at a new connection. */
     private static final int BETWEEN = 8;
+    private static final String LIBRARY = "org.rdmasockets";
+    private static final String DEVICES = "org.rdmasockets.provider.";
 
     private final Deque<AutoCloseable> kept = new ArrayDeque<>();
     /** What there is for a parameter, of which the first that fits is taken; changed by {@link Subject#make}. */
@@ -84,15 +87,16 @@ abstract class Scene {
         Class<?>[] types = method.getParameterTypes();
         Object[] arguments = new Object[types.length];
         for (int i = 0; i < types.length; i++) {
-            arguments[i] = argument(types[i]);
+            arguments[i] = argument(types[i], method.getGenericParameterTypes()[i].getTypeName());
         }
         return arguments;
     }
 
-    private Object argument(Class<?> type) throws Exception {
+    private Object argument(Class<?> type, String fullType) throws Exception {
         for (Callable<?> one : values) {
             Object value = one.call();
-            if (type.isInstance(value)) {
+            if (type.isInstance(value) && (!(value instanceof List<?> list)
+                    || fullType.contains(list.getFirst().getClass().getName()))) {
                 return value;
             }
         }
@@ -103,16 +107,24 @@ abstract class Scene {
         return simple;
     }
 
-    /** The public methods of an object that its class says more of than {@code Object}. */
+    /**
+     * The public methods of an object that its class says more of than {@code Object}, and those of the library's that
+     * need no object; of what a device made, those of its interface.
+     */
     private static List<Method> methods(Object object) {
         Class<?> type = object.getClass();
+        while (type.getPackageName().startsWith(DEVICES)) {
+            type = Arrays.stream(type.getInterfaces()).filter(i -> i.getPackage() == VerbsProvider.class.getPackage())
+                    .<Class<?>>map(i -> i).findFirst().orElse(type.getSuperclass());
+        }
         while (!Modifier.isPublic(type.getModifiers())) {
             type = type.getSuperclass() == Object.class && type.getInterfaces().length > 0 ? type.getInterfaces()[0]
                     : type.getSuperclass();
         }
         return Arrays.stream(type.getMethods())
                 .filter(m -> m.getDeclaringClass() != Object.class && !m.isBridge()
-                        && !Modifier.isStatic(m.getModifiers()))
+                        && (!Modifier.isStatic(m.getModifiers())
+                                || m.getDeclaringClass().getPackageName().startsWith(LIBRARY)))
                 .sorted(Comparator.comparing(Method::toString)).toList();
     }
 

@@ -1,6 +1,7 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.util.OptionalInt;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.provider.sharedmemory.link.HandleTable;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.Errno;
@@ -62,6 +63,7 @@ final class DatagramQueuePair extends QueueOwner {
 
     @Override
     public int postSend(SendRequest request) {
+        StackRoom.ensureSection(); // what is entered has to be left
         boolean unreported;
         synchronized (datagram) {
             QueuePairState now = state;

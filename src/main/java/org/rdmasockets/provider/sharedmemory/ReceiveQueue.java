@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.rdmasockets.lock.Field;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.CompletionOpcode;
@@ -79,6 +80,7 @@ final class ReceiveQueue {
 
     /** Posts a receive: POSTED or an error number. The caller wakes the peer if {@link #takeStarving} says so. */
     synchronized int post(ReceiveRequest request) {
+        StackRoom.ensureSection(); // what takes room has to be posted
         int result = post(request, request.workRequestId());
         publishPosted();
         return result;
@@ -86,6 +88,7 @@ final class ReceiveQueue {
 
     /** Posts a receive several times; returns what {@link #post(ReceiveRequest)} does for the first that is refused. */
     synchronized int post(ReceiveRequest request, long firstId, int count) {
+        StackRoom.ensureSection();
         int result = QueuePair.POSTED;
         for (int i = 0; i < count && result == QueuePair.POSTED; i++) {
             result = post(request, firstId + i);

@@ -4,6 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Errno;
@@ -89,6 +90,7 @@ final class SendQueue implements Deadlines.Expiring {
 
     /** Posts a request: {@link QueuePair#POSTED}, {@link QueuePair#JOINED} or an error number. */
     int post(SendRequest request) {
+        StackRoom.ensureSection(); // what is entered has to be left
         int result;
         boolean unsettled;
         boolean ours;

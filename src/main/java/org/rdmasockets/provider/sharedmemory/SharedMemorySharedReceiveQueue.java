@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.verbs.DeviceEvent;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.ProtectionDomain;
@@ -126,6 +127,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
 
     @Override
     public int postReceive(ReceiveRequest request) {
+        StackRoom.ensureSection(); // what takes room has to be posted
         synchronized (this) {
             if (closed) {
                 return Errno.ESHUTDOWN.number();
