@@ -43,7 +43,7 @@ class PackageDependencyTest {
             entry(ROOT + ".endpoint", Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".completion",
                     ROOT + ".verbs", ROOT + ".provider", LOCK, LOG)),
             entry(ROOT + ".rpc", Set.of(ROOT, ROOT + ".rpc.call", ROOT + ".rpc.session", LOCK)),
-            entry(ROOT + ".grpc", Set.of(ROOT, ROOT + ".rpc", ROOT + ".rpc.call", ROOT + ".rpc.session", LOG,
+            entry(ROOT + ".grpc", Set.of(ROOT, ROOT + ".rpc", ROOT + ".rpc.call", ROOT + ".rpc.session", LOCK, LOG,
                     "io.grpc")),
             entry(ROOT + ".rpc.session", Set.of(ROOT, ROOT + ".rpc.call", LOCK)),
             entry(ROOT + ".rpc.call", Set.of(ROOT + ".endpoint", ROOT + ".verbs", LOCK, LOG)),

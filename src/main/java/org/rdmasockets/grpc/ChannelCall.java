@@ -19,6 +19,7 @@ import java.util.ArrayDeque;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.rpc.RpcClientCall;
 import org.rdmasockets.rpc.RpcException;
 import org.rdmasockets.rpc.RpcMetadata;
@@ -324,6 +325,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     /** The call ends so, unless it has ended. Any thread. */
     void end(Status status) {
+        StackRoom.ensure(); // what was decided has to be done
         synchronized (this) {
             if (cut != null || over) {
                 return;

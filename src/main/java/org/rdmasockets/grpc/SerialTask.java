@@ -2,6 +2,7 @@ package org.rdmasockets.grpc;
 
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.rdmasockets.lock.StackRoom;
 
 /** Runs the same body again and again on an executor, whenever there is news, never twice at a time. */
 final class SerialTask {
@@ -17,6 +18,7 @@ final class SerialTask {
 
     /** There is news. */
     void schedule() {
+        StackRoom.ensure(); // what was counted has to run
         if (wanted.getAndIncrement() == 0) {
             try {
                 executor.execute(this::run);

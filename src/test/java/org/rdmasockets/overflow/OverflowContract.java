@@ -8,12 +8,17 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmasockets.Transport;
+import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.ThreadKind;
+import org.rdmasockets.provider.Providers;
+import org.rdmasockets.transport.Engine;
 
 /** Callers that come to the end of their stack in any method harm no other. */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 abstract class OverflowContract {
     static void harmsNoOther(ThreadKind kind, int methods, Callable<Scene> made) throws Exception {
+        Engine engine = Engine.of(Providers.sharedMemory());
+        long before = engine.registeredBytes();
         Scene scene = made.call();
         try {
             int called = scene.run(kind);
@@ -21,6 +26,10 @@ abstract class OverflowContract {
         } finally {
             scene.end();
         }
+        Await.until("no connection is left", () -> {
+            System.gc(); // a socket whose close overflowed is the cleaner's
+            return engine.registeredBytes() <= before;
+        }, () -> engine);
     }
 
     @ParameterizedTest

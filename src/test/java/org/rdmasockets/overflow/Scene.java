@@ -153,7 +153,19 @@ abstract class Scene {
         invoke(subject.make().call(), method); // loads what it needs
         closeKept();
         Object object = subject.make().call();
-        StackEnd.reach(kind, what, () -> close(method.invoke(object, arguments(method))));
+        Object[] results = new Object[StackEnd.CALLS];
+        int[] next = {0};
+        StackEnd.reach(kind, what, () -> {
+            int at = next[0]++;
+            results[at] = method.invoke(object, arguments(method));
+            close(results[at]);
+            results[at] = null;
+        });
+        for (Object result : results) {
+            if (result instanceof AutoCloseable one) {
+                keep(one); // there was no room to close it
+            }
+        }
         check(what + ", then others", this::bystanders);
         Call<Void> use = Call.run(ThreadKind.VIRTUAL, what + ", then use", () -> subject.use().use(object));
         try {

@@ -13,6 +13,8 @@ final class StackEnd {
     /** Frames above the end: each for the next to the end, fewer where the library has room. */
     private static final int[] LEFT = {0, 3, 7, 12, 18, 25, 33, 42, 52, 63, 75, 88, 102, 117, 133, 150, 170, 190, 215,
             240, 270, 300};
+    /** The most calls that {@link #reach} makes. */
+    static final int CALLS = LEFT.length;
 
     private final Step step;
     private final int[] left;

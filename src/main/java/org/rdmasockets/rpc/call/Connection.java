@@ -213,16 +213,17 @@ abstract class Connection {
 
     /** The connection is over: all its calls end. Any thread, idempotent. */
     final void fail(IOException reason) {
+        boolean first;
         synchronized (calls) {
-            if (failure != null) {
-                return;
-            }
-            failure = reason;
+            first = failure == null;
+            failure = first ? reason : failure;
         }
         try {
-            carrier.close();
+            carrier.close(); // also later: an Error may have cut the first one short
         } finally {
-            onFailed(reason);
+            if (first) {
+                onFailed(reason);
+            }
         }
     }
 
