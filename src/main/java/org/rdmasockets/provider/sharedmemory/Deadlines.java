@@ -54,6 +54,11 @@ final class Deadlines {
         }
     }
 
+    /** Forgets what waits for nothing any more; without this the next look does. */
+    void remove(Expiring one) {
+        waiting.remove(one);
+    }
+
     /** When to look next at the latest, {@link #NEVER} if nothing waits. */
     long nearest() {
         return nearest;

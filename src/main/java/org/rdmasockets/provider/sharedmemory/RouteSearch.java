@@ -116,6 +116,7 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
         synchronized (this) {
             searching = false;
         }
+        fabric.deadlines.remove(this);
     }
 
     @Override
@@ -140,6 +141,7 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
         synchronized (this) {
             searching = false;
         }
+        fabric.deadlines.remove(this);
     }
 
     @Override
@@ -198,6 +200,7 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
             searching = false;
             attempt = dial;
         }
+        fabric.deadlines.remove(this);
         if (attempt != null) {
             attempt.close();
         }

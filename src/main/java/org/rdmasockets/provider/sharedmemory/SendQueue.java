@@ -315,7 +315,10 @@ final class SendQueue implements Deadlines.Expiring {
         if (told == Status.NOT_READY || told == Status.NO_ROOM) {
             return false;
         }
-        deadline = Deadlines.NEVER;
+        if (deadline != Deadlines.NEVER) {
+            deadline = Deadlines.NEVER;
+            owner.domain.device().fabric.deadlines.remove(this);
+        }
         notice.status = told;
         return true;
     }
