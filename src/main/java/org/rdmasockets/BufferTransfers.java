@@ -15,7 +15,7 @@ import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetConnectedException;
 import org.rdmasockets.transport.Connection;
-import org.rdmasockets.transport.Direct;
+import org.rdmasockets.transport.ZeroCopyTransfers;
 import org.rdmasockets.transport.DirectMemory;
 import org.rdmasockets.transport.DirectView;
 
@@ -52,7 +52,7 @@ final class BufferTransfers {
     private int staged;
     /** What {@code out} writes of memory, through what, and where the peer gets it: negative for in the stream. */
     private DirectMemory memory;
-    private Direct direct;
+    private ZeroCopyTransfers direct;
     private long placedAt;
 
     BufferTransfers(Socket socket, RdmaSocketImpl impl) {
@@ -286,12 +286,15 @@ final class BufferTransfers {
 
     // Memory of the connection.
 
-    /** Allocates at least 1 byte of memory of the socket's connection to send from, as {@link Direct#allocate}. */
+    /**
+     * Allocates at least 1 byte of memory of the socket's connection to send from, as
+     * {@link ZeroCopyTransfers#allocate}.
+     */
     DirectMemory allocate(int bytes) throws IOException {
         return impl.connection().direct().allocate(bytes);
     }
 
-    /** Maps memory for the peer to write to at an offset that is not negative, as {@link Direct#map}. */
+    /** Maps memory for the peer to write to at an offset that is not negative, as {@link ZeroCopyTransfers#map}. */
     DirectMemory map(int bytes, long offset) throws IOException {
         impl.beginWrite();
         try {

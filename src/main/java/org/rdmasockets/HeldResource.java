@@ -1,9 +1,9 @@
 package org.rdmasockets;
 
 import java.lang.ref.Cleaner;
-import org.rdmasockets.choice.ClientEnd;
-import org.rdmasockets.choice.ServerEnd;
-import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.choice.Connector;
+import org.rdmasockets.choice.Acceptor;
+import org.rdmasockets.lock.LibraryThreads;
 
 /**
  * The part of the transport that a socket holds: a binding, then a listener or a connection. The socket's close
@@ -16,7 +16,7 @@ final class HeldResource implements Runnable {
 
     /** Holds nothing yet. */
     HeldResource(Object owner) {
-        release = OwnThread.cleaner().register(owner, this);
+        release = LibraryThreads.cleaner().register(owner, this);
     }
 
     /** Holds something that must not refer to the owner, instead of what was held, which is not released. */
@@ -39,9 +39,9 @@ final class HeldResource implements Runnable {
     /** Runs in the thread of the cleaner, which does not wait until a port is free; nothing is left after a release. */
     @Override
     public void run() {
-        if (resource instanceof ClientEnd || resource instanceof ServerEnd) {
+        if (resource instanceof Connector || resource instanceof Acceptor) {
             try {
-                OwnThread.unstarted("rdma-release", this::close).start();
+                LibraryThreads.unstarted("rdma-release", this::close).start();
                 return;
             } catch (OutOfMemoryError e) {
                 // There is no thread for it: the others wait that moment.

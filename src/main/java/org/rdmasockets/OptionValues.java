@@ -4,8 +4,8 @@ import java.net.SocketOption;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
-import org.rdmasockets.transport.Recent;
-import org.rdmasockets.transport.SocketWishes;
+import org.rdmasockets.transport.Interner;
+import org.rdmasockets.transport.PendingOptions;
 import org.rdmasockets.transport.StreamOptions;
 
 /**
@@ -13,7 +13,7 @@ import org.rdmasockets.transport.StreamOptions;
  * they do not change any more: who sets one sets it in a {@link #copy}.
  */
 final class OptionValues {
-    private static final Recent<OptionValues> RECENT = new Recent<>();
+    private static final Interner<OptionValues> RECENT = new Interner<>();
     /** The values that sockets begin with, and server sockets. */
     private static final OptionValues CLIENT = new OptionValues().shared();
     private static final OptionValues SERVER = forServer();
@@ -124,8 +124,8 @@ final class OptionValues {
     }
 
     /** The options that the transport to be needs to know, as they are now. */
-    SocketWishes wishes() {
-        return new SocketWishes(forTransport(), set == null ? Map.of() : set, urgentInline, direct);
+    PendingOptions wishes() {
+        return new PendingOptions(forTransport(), set == null ? Map.of() : set, urgentInline, direct);
     }
 
     /** Asks for a transport; that of datagrams is none of streams. */

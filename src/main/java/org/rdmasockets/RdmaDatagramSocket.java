@@ -21,7 +21,7 @@ import java.util.WeakHashMap;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.datagram.DatagramInbox;
 import org.rdmasockets.datagram.DatagramWays;
-import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.LibraryThreads;
 import org.rdmasockets.transport.Routes;
 
 /**
@@ -512,7 +512,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
             inbox.close();
         }
         if (reader != null && reader != Thread.currentThread()) {
-            OwnThread.awaitEnd(reader, CLOSE_NANOS); // the kernel frees the port when it has left, a moment later
+            LibraryThreads.awaitEnd(reader, CLOSE_NANOS); // the kernel frees the port when it has left, a moment later
         }
     }
 }

@@ -15,15 +15,15 @@ import java.net.SocketTimeoutException;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import org.rdmasockets.choice.Chosen;
-import org.rdmasockets.choice.ClientEnd;
-import org.rdmasockets.choice.ServerEnd;
+import org.rdmasockets.choice.SelectedConnection;
+import org.rdmasockets.choice.Connector;
+import org.rdmasockets.choice.Acceptor;
 import org.rdmasockets.lock.CallerLock;
 import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.transport.Connection;
 import org.rdmasockets.transport.NetErrors;
-import org.rdmasockets.transport.Patience;
-import org.rdmasockets.transport.SocketWishes;
+import org.rdmasockets.transport.InterruptibleWait;
+import org.rdmasockets.transport.PendingOptions;
 
 /**
  * What {@code java.net.Socket} and {@code java.net.ServerSocket} need, over any transport: the life of one socket, its
@@ -50,9 +50,9 @@ final class RdmaSocketImpl extends SocketImpl {
     /** The connection while state is CONNECTED, else null; changed under the state lock. */
     private volatile Connection connection;
     /** What listens while state is LISTENING, else null; changed under the state lock. */
-    private volatile ServerEnd serverEnd;
+    private volatile Acceptor serverEnd;
     /** What holds the local address, or connects, until there is a connection; else null; by the state lock. */
-    private ClientEnd clientEnd;
+    private Connector clientEnd;
     /** What is released if nobody closes this, null until there is something; protected by the state lock. */
     private HeldResource held;
     /** The local address for SO_BINDADDR, null while unbound; protected by the state lock. */
@@ -122,7 +122,7 @@ final class RdmaSocketImpl extends SocketImpl {
     protected void bind(InetAddress host, int port) throws IOException {
         StackRoom.ensure();
         String wish;
-        SocketWishes wishes;
+        PendingOptions wishes;
         synchronized (this) {
             ensureOpen();
             if (localport != 0 || state == State.CONNECTING) {
@@ -136,7 +136,7 @@ final class RdmaSocketImpl extends SocketImpl {
             wishes = options.wishes();
         }
         try {
-            adoptClientEnd(ClientEnd.open(wish, new InetSocketAddress(host, port), wishes));
+            adoptClientEnd(Connector.open(wish, new InetSocketAddress(host, port), wishes));
         } catch (IOException | RuntimeException e) {
             throw NetErrors.asSocketException(e);
         }
@@ -149,7 +149,7 @@ final class RdmaSocketImpl extends SocketImpl {
         address = localAddress; // where a server socket looks; connect overwrites it
     }
 
-    private void adoptClientEnd(ClientEnd bound) throws SocketException {
+    private void adoptClientEnd(Connector bound) throws SocketException {
         synchronized (this) {
             if (state == State.UNCONNECTED && localport == 0) {
                 clientEnd = bound;
@@ -202,8 +202,8 @@ final class RdmaSocketImpl extends SocketImpl {
 
     /** Waits until connected; the caller has the turn to write. */
     private void connectAlone(InetSocketAddress target, int millis) throws IOException {
-        ClientEnd end;
-        SocketWishes wishes;
+        Connector end;
+        PendingOptions wishes;
         synchronized (this) {
             ensureOpen();
             if (state == State.CONNECTED) {
@@ -213,13 +213,13 @@ final class RdmaSocketImpl extends SocketImpl {
             address = target.getAddress();
             port = target.getPort();
             wishes = options.wishes();
-            end = clientEnd != null ? clientEnd : ClientEnd.unbound(options.wantedTransport());
+            end = clientEnd != null ? clientEnd : Connector.unbound(options.wantedTransport());
             hold(end);
         }
         if (millis == 0) { // the JDK looks whether it is connected before a wait only if that takes a time
-            Patience.ensureNotInterrupted();
+            InterruptibleWait.ensureNotInterrupted();
         }
-        Chosen chosen = end.connect(target, millis, wishes);
+        SelectedConnection chosen = end.connect(target, millis, wishes);
         synchronized (this) {
             if (state == State.CONNECTING) {
                 adoptConnection(chosen);
@@ -231,7 +231,7 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     /** Becomes connected; state lock held. */
-    private void adoptConnection(Chosen chosen) {
+    private void adoptConnection(SelectedConnection chosen) {
         connection = chosen.connection();
         clientEnd = null;
         hold(connection);
@@ -252,7 +252,7 @@ final class RdmaSocketImpl extends SocketImpl {
         StackRoom.ensure();
         String wish;
         InetSocketAddress local;
-        SocketWishes wishes;
+        PendingOptions wishes;
         synchronized (this) {
             ensureOpen();
             if (localAddress == null) {
@@ -263,14 +263,14 @@ final class RdmaSocketImpl extends SocketImpl {
             wishes = options.wishes();
         }
         try {
-            adoptServerEnd(ServerEnd.open(wish, local, backlog, wishes));
+            adoptServerEnd(Acceptor.open(wish, local, backlog, wishes));
         } catch (IOException | RuntimeException e) {
             unbind();
             throw NetErrors.asSocketException(e);
         }
     }
 
-    private void adoptServerEnd(ServerEnd listening) throws SocketException {
+    private void adoptServerEnd(Acceptor listening) throws SocketException {
         synchronized (this) {
             if (state != State.CLOSED) {
                 serverEnd = listening;
@@ -301,12 +301,12 @@ final class RdmaSocketImpl extends SocketImpl {
             throw new SocketException("An instance of " + getClass()
                     + " cannot accept a connection with an instance of " + to.getClass());
         }
-        ServerEnd listening = serverEnd;
+        Acceptor listening = serverEnd;
         if (listening == null) {
             ensureOpen();
             throw new SocketException("Not listening");
         }
-        Chosen chosen = listening.accept(deadline(timeoutMillis));
+        SelectedConnection chosen = listening.accept(deadline(timeoutMillis));
         try {
             OptionValues inherited;
             synchronized (this) {
@@ -320,7 +320,7 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     /** The other side of accept: this socket gets the connection, instead of whatever it had before. */
-    private void becomeAccepted(Chosen chosen, OptionValues inherited) throws SocketException {
+    private void becomeAccepted(SelectedConnection chosen, OptionValues inherited) throws SocketException {
         synchronized (this) {
             if (state == State.NEW || state == State.UNCONNECTED) {
                 if (clientEnd != null) {

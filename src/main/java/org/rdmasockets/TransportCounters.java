@@ -1,6 +1,6 @@
 package org.rdmasockets;
 
-import org.rdmasockets.choice.Tally;
+import org.rdmasockets.choice.TransportStatistics;
 import org.rdmasockets.lock.Rescues;
 
 /**
@@ -20,7 +20,7 @@ public record TransportCounters(long connected, long accepted, long failed, long
      * @return its counters as they are now
      */
     public static TransportCounters of(Transport transport) {
-        Tally tally = Tally.of(transport.name());
+        TransportStatistics tally = TransportStatistics.of(transport.name());
         return new TransportCounters(tally.connected(), tally.accepted(), tally.failed(), tally.passedOver());
     }
 

@@ -7,7 +7,7 @@ import org.rdmasockets.completion.CompletionClient;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.CompletionPoller;
 import org.rdmasockets.completion.Role;
-import org.rdmasockets.completion.Side;
+import org.rdmasockets.completion.ConnectionRole;
 import org.rdmasockets.stream.StreamConnection;
 import org.rdmasockets.stream.StreamSettings;
 import org.rdmasockets.verbs.AccessFlag;
@@ -47,7 +47,7 @@ final class End implements CompletionClient {
         StreamSettings settings = StreamSettings.forDevice(device, device.port(1).maxMessageBytes())
                 .withBuffers(BUFFER_BYTES, BUFFER_BYTES);
         int requests = settings.maxSends() + settings.maxReceives();
-        inbox = poller == null ? null : poller.openInbox(device, Side.ACTIVE, this, requests);
+        inbox = poller == null ? null : poller.openInbox(device, ConnectionRole.ACTIVE, this, requests);
         queue = inbox == null ? device.createCompletionQueue(requests, null) : inbox.shard().queue();
         batch = queue.newBatch(BATCH);
         ProtectionDomain domain = device.allocateProtectionDomain();

@@ -26,7 +26,7 @@ import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
 import org.rdmasockets.completion.Role;
-import org.rdmasockets.completion.Wait;
+import org.rdmasockets.completion.WaitResult;
 import org.rdmasockets.provider.Replacement;
 import org.rdmasockets.provider.sharedmemory.SharedMemoryProvider;
 import org.rdmasockets.verbs.QueuePair;
@@ -204,7 +204,7 @@ public class LayersBenchmark {
         } finally {
             end.inbox.exit();
         }
-        if (count == 0 && waits && end.inbox.await(role, Long.MAX_VALUE) != Wait.READY) {
+        if (count == 0 && waits && end.inbox.await(role, Long.MAX_VALUE) != WaitResult.READY) {
             throw new IllegalStateException("closed");
         }
         return count;

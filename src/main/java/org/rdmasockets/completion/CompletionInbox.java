@@ -5,8 +5,8 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
 import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
-import org.rdmasockets.lock.Field;
-import org.rdmasockets.lock.PlainLock;
+import org.rdmasockets.lock.VarHandles;
+import org.rdmasockets.lock.SmallMutex;
 import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.log.Log;
 
@@ -20,8 +20,8 @@ import org.rdmasockets.log.Log;
  */
 public final class CompletionInbox {
     private static final Log LOG = new Log(CompletionInbox.class);
-    private static final VarHandle TOLD = Field.of(MethodHandles.lookup(), "told", boolean.class);
-    private static final VarHandle FAILURE = Field.of(MethodHandles.lookup(), "failure", Throwable.class);
+    private static final VarHandle TOLD = VarHandles.of(MethodHandles.lookup(), "told", boolean.class);
+    private static final VarHandle FAILURE = VarHandles.of(MethodHandles.lookup(), "failure", Throwable.class);
     private static final int FIRST_CAPACITY = 4;
     /** Far more than a completion queue has entries. */
     private static final int MAX_CAPACITY = 1 << 24;
@@ -30,7 +30,7 @@ public final class CompletionInbox {
     private final CompletionClient client;
     private final long workRequestIdBase;
     final int maxOutstanding;
-    private final PlainLock protocolLock = new PlainLock();
+    private final SmallMutex protocolLock = new SmallMutex();
     /** Any thread offers; the holder of protocolLock polls. */
     private final MpscGrowableVarHandleUnpaddedArrayQueue<Completion> arrived;
     private final Waiter reader;
@@ -191,8 +191,8 @@ public final class CompletionInbox {
     }
 
     /** Waits until the client is ready for a role; as {@link #awaitAndEnter}, but returns outside. */
-    public Wait await(Role role, long deadlineNanos) {
-        Wait end = awaitAndEnter(role, deadlineNanos);
+    public WaitResult await(Role role, long deadlineNanos) {
+        WaitResult end = awaitAndEnter(role, deadlineNanos);
         exit();
         return end;
     }
@@ -200,25 +200,25 @@ public final class CompletionInbox {
     /**
      * Waits until the client is ready for a role, or until a time of {@link System#nanoTime}, {@link Long#MAX_VALUE}
      * for never, and returns as {@link #enter} does: {@link #exit} must follow, however the wait ended;
-     * {@link Wait#READY} wins when several are true. A client that becomes ready without an entry unparks this thread.
-     * At most one thread waits for a role. The caller holds no lock that others need to make the client ready. Polls
-     * the completion queue for itself for a while, if the policy allows, then parks; it parks from here, because each
-     * parked frame takes a hundred bytes of the heap.
+     * {@link WaitResult#READY} wins when several are true. A client that becomes ready without an entry unparks this
+     * thread. At most one thread waits for a role. The caller holds no lock that others need to make the client ready.
+     * Polls the completion queue for itself for a while, if the policy allows, then parks; it parks from here, because
+     * each parked frame takes a hundred bytes of the heap.
      */
-    public Wait awaitAndEnter(Role role, long deadlineNanos) {
+    public WaitResult awaitAndEnter(Role role, long deadlineNanos) {
         assert !protocolLock.isHeldByCurrentThread() : "a wait would park with the protocol lock";
         StackRoom.ensure(); // before anything is changed
         Waiter waiter = role == Role.READER ? reader : writer();
         try {
             if (spin(role, waiter, deadlineNanos)) {
-                return Wait.READY;
+                return WaitResult.READY;
             }
         } catch (RuntimeException | Error e) {
             fail(e); // what was polled may be for the other role
             throw e;
         }
         Thread me = Thread.currentThread();
-        Wait end = null;
+        WaitResult end = null;
         boolean interrupted = false;
         assert waiter.thread == null : "two waiters of one role";
         // Before the look at the queue's armed: pairs with CompletionShard, which clears armed and reads parked. And
@@ -230,14 +230,14 @@ public final class CompletionInbox {
                 shard.armIfNeeded();
                 end = tryEnd(role, deadlineNanos);
                 if (end == null && me.isVirtual() && me.isInterrupted()) {
-                    end = Wait.INTERRUPTED;
+                    end = WaitResult.INTERRUPTED;
                 } else if (end == null) {
                     // A set status would make every park return at once.
                     interrupted |= !me.isVirtual() && Thread.interrupted();
                     if (deadlineNanos == Long.MAX_VALUE) {
                         LockSupport.park(this);
                     } else {
-                        LockSupport.parkNanos(this, Wait.remaining(deadlineNanos));
+                        LockSupport.parkNanos(this, WaitResult.remaining(deadlineNanos));
                     }
                 }
             }
@@ -253,7 +253,7 @@ public final class CompletionInbox {
                 me.interrupt();
             }
         }
-        if (end != Wait.READY) {
+        if (end != WaitResult.READY) {
             protocolLock.lock();
         }
         applyAllOrUnlock();
@@ -281,7 +281,7 @@ public final class CompletionInbox {
         }
         boolean ready = false;
         try {
-            budget = Math.min(budget, Wait.remaining(deadlineNanos));
+            budget = Math.min(budget, WaitResult.remaining(deadlineNanos));
             long start = System.nanoTime();
             long last = start;
             long checked = start;
@@ -321,18 +321,18 @@ public final class CompletionInbox {
     }
 
     /** One test of everything that ends a wait, or null; stays inside if the role is ready. */
-    private Wait tryEnd(Role role, long deadlineNanos) {
+    private WaitResult tryEnd(Role role, long deadlineNanos) {
         if (enterIfReady(role)) {
-            return Wait.READY;
+            return WaitResult.READY;
         }
         if (shard.failure() != null) {
             fail(shard.failure()); // the thread that saw it first may not have come to this inbox yet
-            return enterIfReady(role) ? Wait.READY : Wait.CLOSED;
+            return enterIfReady(role) ? WaitResult.READY : WaitResult.CLOSED;
         }
         if (!open) {
-            return Wait.CLOSED;
+            return WaitResult.CLOSED;
         }
-        return Wait.remaining(deadlineNanos) <= 0 ? Wait.TIMED_OUT : null;
+        return WaitResult.remaining(deadlineNanos) <= 0 ? WaitResult.TIMED_OUT : null;
     }
 
     /**
@@ -451,15 +451,15 @@ public final class CompletionInbox {
     }
 
     /**
-     * Lets waits that begin end with {@link Wait#CLOSED}. Parked threads sleep on until {@link #close}, which must
-     * follow: so the caller can do everything else, {@link #retire} included, before it wakes them.
+     * Lets waits that begin end with {@link WaitResult#CLOSED}. Parked threads sleep on until {@link #close}, which
+     * must follow: so the caller can do everything else, {@link #retire} included, before it wakes them.
      */
     public void beginClose() {
         open = false;
     }
 
     /**
-     * Lets waits end with {@link Wait#CLOSED}, the ones in progress at once. Completions are still applied by
+     * Lets waits end with {@link WaitResult#CLOSED}, the ones in progress at once. Completions are still applied by
      * {@link #enter}, so that a lingering close can follow its last sends. Idempotent, never blocks.
      */
     public void close() {

@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
-import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.LibraryThreads;
 import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.CompletionChannel;
@@ -113,7 +113,7 @@ public final class CompletionPoller implements AutoCloseable {
         this.events = events;
         this.settings = settings;
         this.spinPolicy = new SpinPolicy(settings.processors(), null);
-        this.thread = OwnThread.unstarted(settings.threadName(), new Loop());
+        this.thread = LibraryThreads.unstarted(settings.threadName(), new Loop());
         this.thread.start();
     }
 
@@ -159,7 +159,7 @@ public final class CompletionPoller implements AutoCloseable {
      * meanwhile, and then {@link CompletionShard#openInbox} refuses; {@link #openInbox} does both without that gap.
      * Throws if the device has no more completion queues, or this poller has failed. <em>May block</em>.
      */
-    public CompletionShard shard(Device device, Side side, int entriesNeeded) throws VerbsException {
+    public CompletionShard shard(Device device, ConnectionRole side, int entriesNeeded) throws VerbsException {
         return shardsOf(device).find(side, entriesNeeded);
     }
 
@@ -168,7 +168,7 @@ public final class CompletionPoller implements AutoCloseable {
      * connection's send queue and receive queue together, for it; make the queue pair with {@code shard().queue()}.
      * Throws if the device has no more completion queues, or this poller has failed. <em>May block</em>.
      */
-    public CompletionInbox openInbox(Device device, Side side, CompletionClient client, int maxOutstanding)
+    public CompletionInbox openInbox(Device device, ConnectionRole side, CompletionClient client, int maxOutstanding)
             throws VerbsException {
         return shardsOf(device).openInbox(side, client, maxOutstanding);
     }
@@ -532,7 +532,7 @@ public final class CompletionPoller implements AutoCloseable {
         closing = true;
         events.wakeup();
         if (Thread.currentThread() != thread) {
-            OwnThread.awaitEnd(thread, CLOSE_NANOS);
+            LibraryThreads.awaitEnd(thread, CLOSE_NANOS);
         }
         List<DeviceShards> all;
         synchronized (devices) {

@@ -3,8 +3,8 @@ package org.rdmasockets.completion;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
-import org.rdmasockets.lock.Apart;
-import org.rdmasockets.lock.ApartLock;
+import org.rdmasockets.lock.Padded;
+import org.rdmasockets.lock.PaddedLock;
 import org.rdmasockets.lock.Rescues;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.CompletionQueue;
@@ -20,7 +20,7 @@ import org.rdmasockets.verbs.WorkCompletions;
  * with nothing changed, and the poller looks after the shard. What the delivery of one completion throws fails the
  * inbox that it was for. Only when the queue itself can give no more do all inboxes fail.
  */
-public final class CompletionShard extends Apart {
+public final class CompletionShard extends Padded {
     /** Completions that are kept to be used again, for a batch or a burst; more are garbage. */
     private static final int MOST_SLOTS = 512;
     /** Wake lists likewise: one for each thread that wakes at a time. */
@@ -34,11 +34,11 @@ public final class CompletionShard extends Apart {
     private static final int ARM_FOR_PARKED = 2;
 
     private final DeviceShards siblings;
-    final Side side;
+    final ConnectionRole side;
     final CompletionPoller poller;
     private final CompletionQueue queue;
     private final InboxTable inboxes = new InboxTable();
-    private final ApartLock cqLock = new ApartLock();
+    private final PaddedLock cqLock = new PaddedLock();
     /** Filled and read under cqLock. */
     private final WorkCompletions batch;
     /** How many completions the last batch had; guarded by cqLock. */
@@ -73,7 +73,7 @@ public final class CompletionShard extends Apart {
     /** No more inboxes; guarded by the monitor of inboxes. */
     private boolean closed;
 
-    CompletionShard(DeviceShards siblings, CompletionPoller poller, CompletionQueue queue, Side side) {
+    CompletionShard(DeviceShards siblings, CompletionPoller poller, CompletionQueue queue, ConnectionRole side) {
         this.siblings = siblings;
         this.side = side;
         this.poller = poller;

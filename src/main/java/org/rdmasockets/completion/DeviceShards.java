@@ -65,7 +65,7 @@ final class DeviceShards implements Runnable, Predicate<CompletionQueue>, Consum
     }
 
     /** A shard with room for so many entries, a new one if need be; the other side's if it cannot be made. */
-    synchronized CompletionShard find(Side side, int entriesNeeded) throws VerbsException {
+    synchronized CompletionShard find(ConnectionRole side, int entriesNeeded) throws VerbsException {
         CompletionShard others = null;
         for (CompletionShard shard : shards) {
             if (shard.room() >= entriesNeeded) {
@@ -87,7 +87,7 @@ final class DeviceShards implements Runnable, Predicate<CompletionQueue>, Consum
     }
 
     /** An open inbox in a shard that has room. */
-    CompletionInbox openInbox(Side side, CompletionClient client, int maxOutstanding) throws VerbsException {
+    CompletionInbox openInbox(ConnectionRole side, CompletionClient client, int maxOutstanding) throws VerbsException {
         while (true) {
             CompletionInbox inbox = find(side, maxOutstanding).tryOpenInbox(client, maxOutstanding);
             if (inbox != null) {
@@ -96,7 +96,7 @@ final class DeviceShards implements Runnable, Predicate<CompletionQueue>, Consum
         }
     }
 
-    private CompletionShard create(Side side, int entriesNeeded) throws VerbsException {
+    private CompletionShard create(ConnectionRole side, int entriesNeeded) throws VerbsException {
         if (poller.failure() != null) {
             throw CompletionPoller.refusal(poller.failure());
         }

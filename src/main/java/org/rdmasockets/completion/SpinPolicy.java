@@ -45,7 +45,7 @@ final class SpinPolicy {
     /** One millisecond of 2 to the power of this is for trials, from 1 on. */
     private volatile int rarity = 1;
     /** Spinners by side. */
-    private final AtomicIntegerArray spinners = new AtomicIntegerArray(DISTANCE * (Side.values().length + 1));
+    private final AtomicIntegerArray spinners = new AtomicIntegerArray(DISTANCE * (ConnectionRole.values().length + 1));
 
     /** Takes the number of processors; {@code queued} counts virtual threads without a carrier, or is null. */
     SpinPolicy(int processors, IntSupplier queued) {
@@ -74,7 +74,7 @@ final class SpinPolicy {
     }
 
     /** How long a waiter may spin now, in nanoseconds, or 0; another value must be followed by {@link #end}. */
-    long begin(Side side, Waiter waiter, int budgetNanos) {
+    long begin(ConnectionRole side, Waiter waiter, int budgetNanos) {
         boolean trial = !waiter.paid;
         boolean rests = trial && !pays(waiter.gains)
                 && (System.nanoTime() >>> TRIAL_SHIFT) * SPREAD >>> Long.SIZE - rarity != 0;
@@ -94,7 +94,7 @@ final class SpinPolicy {
     }
 
     /** Gives the spinner's place back. */
-    void end(Side side) {
+    void end(ConnectionRole side) {
         spinners.decrementAndGet(DISTANCE * (side.ordinal() + 1));
     }
 

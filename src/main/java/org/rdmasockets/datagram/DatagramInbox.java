@@ -4,9 +4,9 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.Condition;
-import org.rdmasockets.lock.PlainLock;
+import org.rdmasockets.lock.SmallMutex;
 import org.rdmasockets.provider.sharedmemory.DatagramPorts;
-import org.rdmasockets.transport.Patience;
+import org.rdmasockets.transport.InterruptibleWait;
 import org.rdmasockets.verbs.VerbsException;
 
 /** The datagrams of a socket that were not received yet: a bounded number of bytes. */
@@ -14,7 +14,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     /** A datagram takes about so much besides its data: many empty ones are bounded, too. */
     private static final int OVERHEAD_BYTES = 256;
 
-    private final PlainLock lock = new PlainLock();
+    private final SmallMutex lock = new SmallMutex();
     private final Condition arrived = lock.newCondition();
     private final Condition room = lock.newCondition();
     /** Guarded by lock, as are all fields below. */
@@ -162,7 +162,8 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
                 if (failure != null) {
                     throw new IOException(failure.getMessage(), failure);
                 }
-                if (Patience.await(nanos -> arrived.awaitNanos(nanos) > 0 ? true : null, deadlineNanos) == null) {
+                if (InterruptibleWait.await(nanos -> arrived.awaitNanos(nanos) > 0 ? true : null,
+                        deadlineNanos) == null) {
                     break;
                 }
             }

@@ -13,12 +13,12 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.function.Consumer;
-import org.rdmasockets.lock.PlainLock;
+import org.rdmasockets.lock.SmallMutex;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.log.Occurrences;
 import org.rdmasockets.transport.Engine;
-import org.rdmasockets.transport.Patience;
+import org.rdmasockets.transport.InterruptibleWait;
 import org.rdmasockets.transport.SetupPool;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.AddressHandle;
@@ -105,12 +105,12 @@ final class DatagramQueue {
     /** The longest packet of the port. */
     final int mtuBytes;
 
-    private final PlainLock receiving = new PlainLock();
+    private final SmallMutex receiving = new SmallMutex();
     /** Guarded by receiving. */
     private final WorkCompletions batch;
     private final ReceiveRequest receive = new ReceiveRequest(1);
 
-    private final PlainLock sending = new PlainLock();
+    private final SmallMutex sending = new SmallMutex();
     private final Condition slotFree = sending.newCondition();
     /** Guarded by sending, as are the next three. */
     private final SendRequest request = new SendRequest(1);
@@ -337,7 +337,7 @@ final class DatagramQueue {
                 break;
             }
             deadline = deadline == 0 ? System.nanoTime() + STUCK_NANOS : deadline;
-            if (Patience.await(nanos -> slotFree.awaitNanos(nanos) > 0 ? true : null, deadline) == null) {
+            if (InterruptibleWait.await(nanos -> slotFree.awaitNanos(nanos) > 0 ? true : null, deadline) == null) {
                 return freeCount > 0 && !closed;
             }
         }

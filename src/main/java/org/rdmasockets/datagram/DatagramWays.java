@@ -15,7 +15,7 @@ import org.rdmasockets.provider.Providers;
 import org.rdmasockets.provider.sharedmemory.DatagramPorts;
 import org.rdmasockets.provider.sharedmemory.SharedMemoryProvider;
 import org.rdmasockets.transport.Engine;
-import org.rdmasockets.transport.Patience;
+import org.rdmasockets.transport.InterruptibleWait;
 import org.rdmasockets.transport.Routes;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -184,7 +184,7 @@ public final class DatagramWays implements AutoCloseable {
         }
         DatagramPorts.Route route = ports.route(way.destination());
         long most = way.forced() ? policy.attemptNanos() : SEARCH_NANOS;
-        Patience.await(nanos -> route.await(nanos) ? true : null, route.begunNanos() + most);
+        InterruptibleWait.await(nanos -> route.await(nanos) ? true : null, route.begunNanos() + most);
         String refusal = route.refusal();
         if (refusal == null) {
             route.send(way.source(), data);

@@ -19,7 +19,7 @@ import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.Providers;
 import org.rdmasockets.transport.Engine;
-import org.rdmasockets.transport.Patience;
+import org.rdmasockets.transport.InterruptibleWait;
 import org.rdmasockets.transport.Routes;
 import org.rdmasockets.transport.SetupPool;
 import org.rdmasockets.verbs.AddressHandle;
@@ -301,7 +301,7 @@ final class IbverbsDatagrams {
 
     private DatagramQueue await(Opening opening, InetSocketAddress destination) throws IOException {
         CompletableFuture<DatagramQueue> queue = opening.queue();
-        boolean done = queue.isDone() || Patience.await(nanos -> SetupPool.completed(queue, nanos),
+        boolean done = queue.isDone() || InterruptibleWait.await(nanos -> SetupPool.completed(queue, nanos),
                 opening.sinceNanos() + OPEN_NANOS) != null;
         if (done && !queue.isCompletedExceptionally()) {
             return queue.resultNow();

@@ -10,7 +10,7 @@ import org.rdmasockets.verbs.AccessFlag;
 
 /** Memory that the peer lends, and requests for it. By the protocol lock, except where a method says any thread. */
 final class Borrower {
-    private final Link link;
+    private final EndpointProtocol link;
     /** Questions to the peer, by number. */
     private final Map<Long, Question> questions = new HashMap<>();
     private final Map<Long, Pending<Void>> handing = new HashMap<>();
@@ -19,9 +19,9 @@ final class Borrower {
     private long nextQuestion;
     private boolean over;
 
-    private record Question(Pending<RemoteLease> pending, Notice notice, long endNanos) {}
+    private record Question(Pending<RemoteLease> pending, ControlMessage notice, long endNanos) {}
 
-    Borrower(Link link) {
+    Borrower(EndpointProtocol link) {
         this.link = link;
     }
 
@@ -32,7 +32,8 @@ final class Borrower {
     Pending<RemoteLease> ask(long lengthBytes, long nanos, Set<AccessFlag> rights) {
         Pending<RemoteLease> pending = new Pending<>(link.writers, "requestRemote");
         long number = nextQuestion++;
-        Notice notice = question(new Header(Header.Kind.LEASE_REQUEST, Rights.encode(rights), 0, 0, 0, 0, number, 0,
+        ControlMessage notice = question(new Header(Header.Kind.LEASE_REQUEST, Rights.encode(rights), 0, 0, 0, 0,
+                number, 0,
                 lengthBytes, nanos), pending);
         questions.put(number, new Question(pending, notice, System.nanoTime() + nanos));
         sends().ask(notice);
@@ -40,8 +41,8 @@ final class Borrower {
     }
 
     /** What the peer will answer, which ends the pending, unless it cannot be sent. */
-    private static Notice question(Header header, Pending<?> pending) {
-        return new Notice(header, 0, failure -> {
+    private static ControlMessage question(Header header, Pending<?> pending) {
+        return new ControlMessage(header, 0, failure -> {
             if (failure != null) {
                 pending.fail(failure);
             }
@@ -120,7 +121,7 @@ final class Borrower {
 
     private void release(long number) {
         if (!over) {
-            sends().tell(new Notice(new Header(Header.Kind.LEASE_RELEASE, 0, 0, 0, 0, number, 0, 0, 0, 0)));
+            sends().tell(new ControlMessage(new Header(Header.Kind.LEASE_RELEASE, 0, 0, 0, 0, number, 0, 0, 0, 0)));
         }
     }
 

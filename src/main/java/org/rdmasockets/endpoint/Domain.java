@@ -33,7 +33,7 @@ final class Domain {
 
     final Device device;
     final ProtectionDomain verbs;
-    private final Slabs slabs = new Slabs();
+    private final BufferPool slabs = new BufferPool();
     private final AtomicLong bytes = new AtomicLong();
     /** Blocks that have not ended; guarded by this. */
     private final Set<Block> open = new HashSet<>();
@@ -141,7 +141,7 @@ final class Domain {
     }
 
     private static boolean isPooled(long size, long alignment) {
-        return size <= Slabs.MOST_BYTES && alignment <= PAGE_BYTES;
+        return size <= BufferPool.MOST_BYTES && alignment <= PAGE_BYTES;
     }
 
     /** Allocates memory for a message, whatever is in it. */
@@ -220,10 +220,10 @@ final class Domain {
     }
 
     private Block pooled(long size, long alignment) throws IOException {
-        int pieceBytes = Slabs.sizeFor(size, alignment);
-        Slabs.Piece free = slabs.take(pieceBytes);
-        Slabs.Piece piece = free != null ? free : slabs.cut(Registration.await(
-                () -> register(Math.max(Slabs.SLAB_BYTES, pieceBytes), LOCAL), this::deregister), pieceBytes);
+        int pieceBytes = BufferPool.sizeFor(size, alignment);
+        BufferPool.Piece free = slabs.take(pieceBytes);
+        BufferPool.Piece piece = free != null ? free : slabs.cut(Registration.await(
+                () -> register(Math.max(BufferPool.SLAB_BYTES, pieceBytes), LOCAL), this::deregister), pieceBytes);
         return new Block(this, piece.region(), piece.offset(), size, () -> slabs.giveBack(piece));
     }
 

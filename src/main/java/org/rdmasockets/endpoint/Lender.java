@@ -31,7 +31,7 @@ final class Lender {
     /** So many leases may a peer ask for at once: the smallest takes a page and a key of the device. */
     private static final int MOST_REQUESTED = 256;
 
-    private final Link link;
+    private final EndpointProtocol link;
     private final Settings settings;
     /** What the peer may use, by number. */
     private final Map<Long, Lent> lent = new HashMap<>();
@@ -59,7 +59,7 @@ final class Lender {
     }
 
     /** Nothing is lent; the peer gets what it asks for at once if {@code open}, else once this is opened. */
-    Lender(Link link, Settings settings, boolean open) {
+    Lender(EndpointProtocol link, Settings settings, boolean open) {
         this.link = link;
         this.settings = settings;
         early = open ? null : new ArrayList<>(0);
@@ -67,7 +67,7 @@ final class Lender {
 
     /** An answer to a question of the peer, which may not ask for more than it takes in. */
     private void answer(Header header, long endNanos) {
-        link.sends.tell(new Notice(header, endNanos, failure -> served--));
+        link.sends.tell(new ControlMessage(header, endNanos, failure -> served--));
     }
 
     private void serve() throws Violation {
@@ -171,8 +171,8 @@ final class Lender {
                 answers, remote.address(), remote.length(), 0);
     }
 
-    Notice share(LocalRegion region, long endNanos, Pending<Void> pending) {
-        return new Notice(grant(Header.Kind.SHARE, region, 0, endNanos, null), endNanos, pending);
+    ControlMessage share(LocalRegion region, long endNanos, Pending<Void> pending) {
+        return new ControlMessage(grant(Header.Kind.SHARE, region, 0, endNanos, null), endNanos, pending);
     }
 
     /** The peer does not need a lease any more; it may have ended meanwhile. */

@@ -5,7 +5,7 @@ import java.util.function.Consumer;
 
 /** Things that have arrived for nobody yet, or those who wait for them, in order. Protected by the protocol lock. */
 final class Mailbox<T> {
-    private final Seat seat;
+    private final SharedWaiter seat;
     private final String what;
     private final ArrayDeque<T> arrived = new ArrayDeque<>(0);
     private final ArrayDeque<Pending<T>> takers = new ArrayDeque<>(0);
@@ -15,7 +15,7 @@ final class Mailbox<T> {
     private boolean wakeup;
 
     /** An empty mailbox, named in messages, whose takers wait at a seat. */
-    Mailbox(Seat seat, String what) {
+    Mailbox(SharedWaiter seat, String what) {
         this.seat = seat;
         this.what = what;
     }

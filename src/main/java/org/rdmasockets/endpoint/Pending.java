@@ -6,7 +6,7 @@ import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
-import org.rdmasockets.completion.Wait;
+import org.rdmasockets.completion.WaitResult;
 import org.rdmasockets.lock.StackRoom;
 
 /**
@@ -16,7 +16,7 @@ import org.rdmasockets.lock.StackRoom;
  * @param <T> what it gives
  */
 public final class Pending<T> {
-    private final Seat seat;
+    private final SharedWaiter seat;
     private final String what;
     /** Written under the protocol lock, before {@link #done}. */
     private T result;
@@ -27,7 +27,7 @@ public final class Pending<T> {
     volatile Thread waiter;
 
     /** Something, named in messages, that has not ended; the seat is where to wait for it. */
-    Pending(Seat seat, String what) {
+    Pending(SharedWaiter seat, String what) {
         this.seat = seat;
         this.what = what;
     }
@@ -109,17 +109,17 @@ public final class Pending<T> {
      */
     public T await(Duration limit) throws IOException {
         StackRoom.ensure();
-        return await(Deadlines.after(limit));
+        return await(NanoTimes.after(limit));
     }
 
     /** Likewise by {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end; the caller has {@link StackRoom}. */
     T await(long deadlineNanos) throws IOException {
-        Wait end = done ? Wait.READY : seat.await(this, deadlineNanos);
+        WaitResult end = done ? WaitResult.READY : seat.await(this, deadlineNanos);
         return outcome(end, () -> what + " has not ended in time; it goes on, and its memory stays locked until then");
     }
 
     /** What has come of it, when waiting has ended so. */
-    T outcome(Wait end, Supplier<String> timedOut) throws IOException {
+    T outcome(WaitResult end, Supplier<String> timedOut) throws IOException {
         if (done) {
             if (failure != null) {
                 throw failure.again();

@@ -40,20 +40,20 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     private static final int ATOMIC_BYTES = 8;
 
-    final Link link;
-    private final Assembly assembly;
+    final EndpointProtocol link;
+    private final MessageReassembler assembly;
     /** Receives whose callers have given up: the next messages go there, in this order; guarded by itself. */
     private final ArrayDeque<LeftReceive> leftReceives = new ArrayDeque<>(0);
 
     private record LeftReceive(LocalRegion region, Pending<RawMessage> pending) {}
 
-    private RdmaEndpoint(Link link) {
+    private RdmaEndpoint(EndpointProtocol link) {
         this.link = link;
-        assembly = new Assembly(link);
+        assembly = new MessageReassembler(link);
     }
 
     /** An endpoint over a connection that is up, or else its peer hears that this end is gone. */
-    static RdmaEndpoint over(Link link) {
+    static RdmaEndpoint over(EndpointProtocol link) {
         try {
             return new RdmaEndpoint(link);
         } catch (Throwable e) {
@@ -199,7 +199,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public Message receive(Duration limit) throws IOException {
         StackRoom.ensure();
-        return receiveUntil(Deadlines.after(limit));
+        return receiveUntil(NanoTimes.after(limit));
     }
 
     /**
@@ -331,7 +331,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public int receiveImmediate(Duration limit) throws IOException {
         StackRoom.ensure();
-        return takeImmediate(Deadlines.after(limit));
+        return takeImmediate(NanoTimes.after(limit));
     }
 
     /**
@@ -405,9 +405,9 @@ public final class RdmaEndpoint implements AutoCloseable {
         if (size < 1) {
             throw new IllegalArgumentException("at least one byte can be leased, not " + size);
         }
-        Pending<RemoteLease> answer = link.compute(unused -> link.borrower.ask(size, Deadlines.nanos(time), rights));
+        Pending<RemoteLease> answer = link.compute(unused -> link.borrower.ask(size, NanoTimes.nanos(time), rights));
         try {
-            return answer.await(Deadlines.after(link.settings.answerNanos));
+            return answer.await(NanoTimes.after(link.settings.answerNanos));
         } catch (Throwable e) {
             link.connection().locked(() -> link.borrower.withdraw(answer));
             throw e;
@@ -433,7 +433,7 @@ public final class RdmaEndpoint implements AutoCloseable {
             throw new IllegalArgumentException("all of a region that a peer may reach can be shared, not " + region
                     + (region.isWhole() ? "" : ", which is a part"));
         }
-        long endNanos = System.nanoTime() + Math.min(Deadlines.nanos(time), link.settings.longestLeaseNanos);
+        long endNanos = System.nanoTime() + Math.min(NanoTimes.nanos(time), link.settings.longestLeaseNanos);
         Pending<Void> pending = new Pending<>(link.writers, "share");
         finish(link.compute(unused -> {
             link.ensureAlive();
@@ -463,7 +463,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public RemoteLease receiveShared(Duration limit) throws IOException {
         StackRoom.ensure();
-        return takeShared(Deadlines.after(limit));
+        return takeShared(NanoTimes.after(limit));
     }
 
     /**
@@ -477,7 +477,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     public void handOver(RemoteLease lease) throws IOException {
         StackRoom.ensure();
         lease.ensureOf(link);
-        lease.handOver(Deadlines.after(link.settings.answerNanos));
+        lease.handOver(NanoTimes.after(link.settings.answerNanos));
     }
 
     /**
@@ -502,7 +502,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public LocalRegion receiveHandedOver(Duration limit) throws IOException {
         StackRoom.ensure();
-        return takeHandedOver(Deadlines.after(limit));
+        return takeHandedOver(NanoTimes.after(limit));
     }
 
     /**
@@ -768,7 +768,7 @@ public final class RdmaEndpoint implements AutoCloseable {
         ensureMessages();
         Pending<Void> pending = new Pending<>(link.writers, "signal");
         Header header = new Header(Header.Kind.SIGNAL, 0, 0, 0, word, number, 0, 0, 0, 0);
-        link.connection().locked(() -> link.sends.tell(new Notice(header, 0, pending)));
+        link.connection().locked(() -> link.sends.tell(new ControlMessage(header, 0, pending)));
         return pending;
     }
 
@@ -780,7 +780,7 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     /** Waits for the end of an operation, as long as the settings allow. */
     private <T> T finish(Pending<T> pending) throws IOException {
-        return pending.await(Deadlines.after(link.settings.operationNanos));
+        return pending.await(NanoTimes.after(link.settings.operationNanos));
     }
 
     /** Refuses memory of another protection domain, which the device would refuse by breaking the connection. */

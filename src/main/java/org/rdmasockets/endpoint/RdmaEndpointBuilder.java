@@ -5,7 +5,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Set;
 import org.rdmasockets.lock.StackRoom;
-import org.rdmasockets.transport.Patience;
+import org.rdmasockets.transport.InterruptibleWait;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**
@@ -32,7 +32,7 @@ public final class RdmaEndpointBuilder {
         if (time.isNegative() || time.isZero()) {
             throw new IllegalArgumentException(what + " has to be longer than nothing, not " + time);
         }
-        return Deadlines.nanos(time);
+        return NanoTimes.nanos(time);
     }
 
     /**
@@ -356,7 +356,7 @@ public final class RdmaEndpointBuilder {
     /** Connects to a node before a time by {@code System.nanoTime}, or as soon as {@link #connectTimeout} says. */
     RdmaEndpoint connectUntil(InetSocketAddress server, byte[] pass, long deadlineNanos) throws IOException {
         Settings own = settings.clone();
-        own.connectNanos = Math.min(own.connectNanos, Math.max(1, Patience.remaining(deadlineNanos)));
+        own.connectNanos = Math.min(own.connectNanos, Math.max(1, InterruptibleWait.remaining(deadlineNanos)));
         own.pass = pass;
         return RdmaEndpoint.over(own.connect(server));
     }

@@ -10,11 +10,11 @@ import org.rdmasockets.transport.VerbsListener;
 
 /** Accepts endpoints. Any number of threads may. */
 public final class RdmaEndpointServer implements AutoCloseable {
-    private final List<VerbsListener<Link>> listeners;
-    private final AcceptQueue<Link> accepted;
+    private final List<VerbsListener<EndpointProtocol>> listeners;
+    private final AcceptQueue<EndpointProtocol> accepted;
 
     /** A server that listens by one listener for each provider, all on one port. */
-    RdmaEndpointServer(List<VerbsListener<Link>> listeners, AcceptQueue<Link> accepted) {
+    RdmaEndpointServer(List<VerbsListener<EndpointProtocol>> listeners, AcceptQueue<EndpointProtocol> accepted) {
         this.listeners = List.copyOf(listeners);
         this.accepted = accepted;
     }
@@ -44,7 +44,7 @@ public final class RdmaEndpointServer implements AutoCloseable {
      *         {@code InterruptedIOException} if this virtual thread was interrupted (status left set)
      */
     public RdmaEndpoint accept(Duration limit) throws IOException {
-        return accept(Deadlines.after(limit));
+        return accept(NanoTimes.after(limit));
     }
 
     private RdmaEndpoint accept(long deadlineNanos) throws IOException {
@@ -60,7 +60,7 @@ public final class RdmaEndpointServer implements AutoCloseable {
     }
 
     /** Waits for the next connection, whose peer gets no memory before the caller says that it is accepted. */
-    Link next(long deadlineNanos) throws IOException {
+    EndpointProtocol next(long deadlineNanos) throws IOException {
         return accepted.accept(deadlineNanos);
     }
 

@@ -120,7 +120,7 @@ public final class RdmaGroup {
     public List<Message> gather(Duration limit) throws IOException {
         StackRoom.ensure();
         List<Message> messages = new ArrayList<>();
-        long deadline = Deadlines.after(limit);
+        long deadline = NanoTimes.after(limit);
         try {
             for (RdmaEndpoint member : members) {
                 messages.add(member.receiveUntil(deadline));

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.rdmasockets.lock.CallerLock;
 import org.rdmasockets.lock.StackRoom;
-import org.rdmasockets.transport.Patience;
+import org.rdmasockets.transport.InterruptibleWait;
 
 /**
  * One of several nodes that know each other by rank, each connected to each. They find each other by TCP, see
@@ -56,7 +56,7 @@ public final class RdmaNode implements AutoCloseable {
     public static RdmaNode join(RdmaEndpointBuilder builder, InetAddress address, List<InetSocketAddress> nodes,
             int rank, Duration limit) throws IOException {
         StackRoom.ensure();
-        long deadline = Deadlines.after(limit);
+        long deadline = NanoTimes.after(limit);
         RdmaNode node = new RdmaNode(rank, nodes.size());
         try (NodeEntrance entrance = new NodeEntrance(builder.sharedProtectionDomain(), address, rank, nodes.size())) {
             List<byte[]> all = TcpExchange.exchange(nodes, rank, entrance, builder.secret(), deadline);
@@ -81,11 +81,11 @@ public final class RdmaNode implements AutoCloseable {
             try {
                 return builder.connectUntil(lower, pass, deadlineNanos);
             } catch (ConnectException e) {
-                if (Patience.remaining(deadlineNanos) < RETRY_NANOS) {
+                if (InterruptibleWait.remaining(deadlineNanos) < RETRY_NANOS) {
                     throw e;
                 }
             }
-            Patience.await(nanos -> {
+            InterruptibleWait.await(nanos -> {
                 TimeUnit.NANOSECONDS.sleep(Math.min(nanos, RETRY_NANOS));
                 return true;
             }, deadlineNanos);
@@ -151,8 +151,8 @@ public final class RdmaNode implements AutoCloseable {
     public void barrier(BarrierKind kind, List<Integer> ranks, Duration limit) throws IOException {
         StackRoom.ensure();
         check(ranks);
-        long deadline = Deadlines.after(limit);
-        if (!Patience.lock(turn, deadline)) {
+        long deadline = NanoTimes.after(limit);
+        if (!InterruptibleWait.lock(turn, deadline)) {
             throw new SocketTimeoutException("another thread of this node is at a barrier");
         }
         try {

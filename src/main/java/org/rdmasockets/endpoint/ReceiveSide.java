@@ -20,7 +20,7 @@ final class ReceiveSide implements Receives {
      */
     private static final int MOST_SIGNALS = 2;
 
-    private final Link link;
+    private final EndpointProtocol link;
     private final QueuePair queuePair;
     private final MemoryRegion region;
     private final Greeting own;
@@ -45,7 +45,7 @@ final class ReceiveSide implements Receives {
     /** A piece of a message in its buffer, which is the taker's until it is given back; the header was checked. */
     record Fragment(int index, Header header, MemorySegment bytes) {}
 
-    ReceiveSide(Link link, QueuePair queuePair, MemoryRegion region, Greeting own, long idBase) {
+    ReceiveSide(EndpointProtocol link, QueuePair queuePair, MemoryRegion region, Greeting own, long idBase) {
         this.link = link;
         this.queuePair = queuePair;
         this.region = region;

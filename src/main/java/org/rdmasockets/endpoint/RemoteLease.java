@@ -14,7 +14,7 @@ import org.rdmasockets.lock.StackRoom;
  * Any thread.
  */
 public final class RemoteLease implements AutoCloseable {
-    private final Link link;
+    private final EndpointProtocol link;
     final long number;
     private final RemoteRegion region;
     private final long endNanos;
@@ -22,7 +22,7 @@ public final class RemoteLease implements AutoCloseable {
     private volatile String ended;
 
     /** A lease of the link's peer that has begun, and ends at a time of {@code System.nanoTime}. */
-    RemoteLease(Link link, Header grant, long endNanos) {
+    RemoteLease(EndpointProtocol link, Header grant, long endNanos) {
         this.link = link;
         this.number = grant.number();
         this.endNanos = endNanos;
@@ -50,7 +50,7 @@ public final class RemoteLease implements AutoCloseable {
     }
 
     /** Refuses operations of another connection, which the peer would refuse by breaking it. */
-    void ensureOf(Link by) {
+    void ensureOf(EndpointProtocol by) {
         if (by != link) {
             throw new IllegalArgumentException("the lease is of another connection");
         }

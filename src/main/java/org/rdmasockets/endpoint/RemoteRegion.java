@@ -74,7 +74,7 @@ public final class RemoteRegion {
     }
 
     /** Refuses an operation that would break the connection. */
-    void ensureAllows(AccessFlag right, Link by) throws EndpointException {
+    void ensureAllows(AccessFlag right, EndpointProtocol by) throws EndpointException {
         if (lease != null) {
             lease.ensureOf(by);
             lease.ensureAlive();

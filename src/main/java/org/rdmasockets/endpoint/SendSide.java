@@ -20,7 +20,7 @@ final class SendSide {
     /** Control credits that are kept for saying what was taken in. */
     private static final int KEPT = 2;
 
-    private final Link link;
+    private final EndpointProtocol link;
     private final QueuePair queuePair;
     private final long idBase;
     private final SendRequest request = new SendRequest(2);
@@ -75,7 +75,7 @@ final class SendSide {
     }
 
     /** An empty queue; the base is the connection's part of work request identifiers. */
-    SendSide(Link link, QueuePair queuePair, MemoryRegion memory, long idBase) {
+    SendSide(EndpointProtocol link, QueuePair queuePair, MemoryRegion memory, long idBase) {
         this.link = link;
         this.queuePair = queuePair;
         this.idBase = idBase;
@@ -138,7 +138,7 @@ final class SendSide {
     /** Tells the peer that this process ends. */
     void leave() {
         if (started && counting) {
-            tell(new Notice(new Header(Header.Kind.CREDIT, Header.LEAVING, 0, 0, 0, 0, 0, 0, 0, 0)));
+            tell(new ControlMessage(new Header(Header.Kind.CREDIT, Header.LEAVING, 0, 0, 0, 0, 0, 0, 0, 0)));
         }
     }
 
@@ -218,7 +218,7 @@ final class SendSide {
         if (freeCount == 0 || !counting || !urgent && !link.owesCredit() || control.room() < (urgent ? 1 : KEPT)) {
             return false;
         }
-        post(controls, new Notice(Header.of(Header.Kind.CREDIT)));
+        post(controls, new ControlMessage(Header.of(Header.Kind.CREDIT)));
         return true;
     }
 

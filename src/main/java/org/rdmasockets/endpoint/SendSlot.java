@@ -13,10 +13,10 @@ final class SendSlot {
     private final MemoryRegion region;
     private final long offset;
     private final MemorySegment memory;
-    private final Link link;
+    private final EndpointProtocol link;
 
     /** The slot of an index; {@code link} adds the counts of the time to a header. */
-    SendSlot(MemoryRegion region, int index, Link link) {
+    SendSlot(MemoryRegion region, int index, EndpointProtocol link) {
         this.region = region;
         this.link = link;
         offset = (long) index * BYTES;

@@ -37,7 +37,7 @@ import org.rdmasockets.verbs.VerbsProvider;
  * The settings of a {@link RdmaEndpointBuilder}, and how to connect and listen so: over the provider of the device that
  * is named, or by the rules for sockets; TCP carries no endpoint. Changed by the builder only, which gives copies away.
  */
-final class Settings implements Protocol.Maker<Link>, Cloneable {
+final class Settings implements Protocol.Maker<EndpointProtocol>, Cloneable {
     /** Control messages that an endpoint takes at once. */
     static final int CONTROL_MESSAGES = 16;
     private static final int MOST_TRIES = 16;
@@ -109,7 +109,7 @@ final class Settings implements Protocol.Maker<Link>, Cloneable {
     }
 
     @Override
-    public Link make(VerbsConnection connection, ConnectionParameters asked) throws IOException {
+    public EndpointProtocol make(VerbsConnection connection, ConnectionParameters asked) throws IOException {
         if (asked != null) {
             byte[] greeting = asked.privateData();
             check(Greeting.decode(greeting));
@@ -117,7 +117,7 @@ final class Settings implements Protocol.Maker<Link>, Cloneable {
                 entrance.check(greeting);
             }
         }
-        return new Link(this, connection);
+        return new EndpointProtocol(this, connection);
     }
 
     /** Refuses a connection that is not where it is wanted, or whose device cannot do what is wanted. */
@@ -161,11 +161,11 @@ final class Settings implements Protocol.Maker<Link>, Cloneable {
     }
 
     /** Connects over the first provider that leads there. */
-    Link connect(InetSocketAddress server) throws IOException {
+    EndpointProtocol connect(InetSocketAddress server) throws IOException {
         if (server.isUnresolved()) {
             throw NetErrors.unresolved(server);
         }
-        long deadline = Deadlines.after(connectNanos);
+        long deadline = NanoTimes.after(connectNanos);
         List<VerbsProvider> providers = providers(server);
         IOException first = null;
         for (VerbsProvider provider : providers) {
@@ -226,8 +226,8 @@ final class Settings implements Protocol.Maker<Link>, Cloneable {
     }
 
     private RdmaEndpointServer listen(List<VerbsProvider> providers, InetSocketAddress local) throws IOException {
-        AcceptQueue<Link> accepted = new AcceptQueue<>(link -> link.connection().abort());
-        List<VerbsListener<Link>> listeners = new ArrayList<>();
+        AcceptQueue<EndpointProtocol> accepted = new AcceptQueue<>(link -> link.connection().abort());
+        List<VerbsListener<EndpointProtocol>> listeners = new ArrayList<>();
         try {
             listen(providers, local, listeners, accepted);
             return new RdmaEndpointServer(listeners, accepted);
@@ -238,8 +238,9 @@ final class Settings implements Protocol.Maker<Link>, Cloneable {
         }
     }
 
-    private void listen(List<VerbsProvider> providers, InetSocketAddress local, List<VerbsListener<Link>> listeners,
-            AcceptQueue<Link> accepted) throws IOException {
+    private void listen(List<VerbsProvider> providers, InetSocketAddress local,
+            List<VerbsListener<EndpointProtocol>> listeners,
+            AcceptQueue<EndpointProtocol> accepted) throws IOException {
         IOException last = null;
         InetSocketAddress next = local;
         for (VerbsProvider provider : providers) {

@@ -25,10 +25,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
-import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.LibraryThreads;
 import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.log.Log;
-import org.rdmasockets.transport.Patience;
+import org.rdmasockets.transport.InterruptibleWait;
 import org.rdmasockets.transport.SetupPool;
 
 /**
@@ -125,7 +125,7 @@ public final class TcpExchange {
             throws IOException {
         StackRoom.ensure();
         byte[] told = own.clone();
-        return exchange(nodes, rank, other -> told, null, Deadlines.after(limit));
+        return exchange(nodes, rank, other -> told, null, NanoTimes.after(limit));
     }
 
     /** Likewise, with something else for each, and among nodes that know a secret, null for none. */
@@ -185,13 +185,13 @@ public final class TcpExchange {
     }
 
     private Thread start(String what, Runnable work) {
-        Thread thread = OwnThread.unstarted("rdma-exchange " + rank + " " + what, work);
+        Thread thread = LibraryThreads.unstarted("rdma-exchange " + rank + " " + what, work);
         thread.start();
         return thread;
     }
 
     private byte[] await(int other, CompletableFuture<byte[]> one, String what) throws IOException {
-        if (Patience.await(nanos -> SetupPool.completed(one, nanos), deadlineNanos) == null) {
+        if (InterruptibleWait.await(nanos -> SetupPool.completed(one, nanos), deadlineNanos) == null) {
             Throwable last = others.get(other).failure;
             SocketTimeoutException e = new SocketTimeoutException("node " + other + " has not " + what + " in time: "
                     + nodes.get(other) + (last == null ? " is silent" : ": " + last.getMessage()));
@@ -202,7 +202,7 @@ public final class TcpExchange {
     }
 
     private int millisLeft(long endNanos) throws IOException {
-        long left = Math.min(endNanos - System.nanoTime(), Patience.remaining(deadlineNanos));
+        long left = Math.min(endNanos - System.nanoTime(), InterruptibleWait.remaining(deadlineNanos));
         if (left <= 0) {
             throw new SocketTimeoutException("it says nothing, or too slowly");
         }
@@ -278,7 +278,7 @@ public final class TcpExchange {
             out.write(ByteBuffer.allocate(HEADER_BYTES).putInt(MAGIC).putInt(rank).putInt(bytes.length).array());
             out.write(bytes);
             out.write(mac(nonce, claimed, rank, bytes));
-            if (SetupPool.completed(others.get(claimed).said, Patience.remaining(deadlineNanos)) != null) {
+            if (SetupPool.completed(others.get(claimed).said, InterruptibleWait.remaining(deadlineNanos)) != null) {
                 out.write(HEARD);
             }
         } catch (IOException | InterruptedException | RuntimeException e) {
@@ -292,7 +292,7 @@ public final class TcpExchange {
     private void call(int other) {
         Node node = others.get(other);
         while (!node.heard.isDone() && !Thread.currentThread().isInterrupted()
-                && Patience.remaining(deadlineNanos) > 0) {
+                && InterruptibleWait.remaining(deadlineNanos) > 0) {
             Socket socket = new Socket();
             try {
                 synchronized (callers) {
@@ -308,7 +308,7 @@ public final class TcpExchange {
                     node.heard.complete(null); // it has left, which it does when it has heard all, or has failed
                 }
             } catch (IOException | RuntimeException | Error e) {
-                if (node.failure == null || Patience.remaining(deadlineNanos) > RETRY_NANOS) {
+                if (node.failure == null || InterruptibleWait.remaining(deadlineNanos) > RETRY_NANOS) {
                     node.failure = e; // at the end it is only that there was no time left
                 }
             } finally {
@@ -353,7 +353,7 @@ public final class TcpExchange {
             node.said.complete(bytes);
         }
         node.failure = null;
-        socket.setSoTimeout(millis(Patience.remaining(deadlineNanos)));
+        socket.setSoTimeout(millis(InterruptibleWait.remaining(deadlineNanos)));
         if (socket.getInputStream().read() == HEARD) {
             node.heard.complete(null);
         }

@@ -15,12 +15,12 @@
  * }
  *
  * <p>An {@link org.rdmasockets.endpoint.RdmaEndpoint} is one end of a reliable connection. The house under it, from
- * the door inwards: {@code Settings} finds a provider, {@code Link} is the protocol that goes over a connection and
- * takes in what arrives. Operations go through {@code SendSide}, in rows that do not wait for each other: control,
- * messages, and what touches the peer's memory. What comes goes through {@code ReceiveSide} into {@code Mailbox}es. A
- * {@code Lender} knows what this end lends and a {@code Borrower} what the peer does, {@code Domain} and {@code Block}
- * whose memory that is. The engine, dialing, listening and waiting are those of the sockets; a {@code Seat} lets many
- * threads wait where the inbox has room for one.
+ * the door inwards: {@code Settings} finds a provider, {@code EndpointProtocol} is the protocol that goes over a
+ * connection and takes in what arrives. Operations go through {@code SendSide}, in rows that do not wait for each
+ * other: control, messages, and what touches the peer's memory. What comes goes through {@code ReceiveSide} into
+ * {@code Mailbox}es. A {@code Lender} knows what this end lends and a {@code Borrower} what the peer does,
+ * {@code Domain} and {@code Block} whose memory that is. The engine, dialing, listening and waiting are those of the
+ * sockets; a {@code SharedWaiter} lets many threads wait where the inbox has room for one.
  *
  * <p><b>The wire</b>, version 1: a {@code Greeting} in the private data of the connection manager, then messages over
  * SEND and RECV, each of which begins with a {@code Header}. Data (messages in pieces, shared and handed over leases,

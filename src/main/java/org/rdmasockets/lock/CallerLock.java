@@ -4,7 +4,7 @@ package org.rdmasockets.lock;
  * A lock that callers of the library take first, and inside which they wait and take others: it asks for the room of a
  * whole call, so that no lock inside it finds the stack at its end.
  */
-public final class CallerLock extends PlainLock {
+public final class CallerLock extends SmallMutex {
     private static final long serialVersionUID = 1;
 
     /** Free. */

@@ -71,7 +71,7 @@ public final class Rescues {
     private static void tell() {
         if (listener != null) {
             try {
-                OwnThread.unstarted("rdma-rescue", listener).start();
+                LibraryThreads.unstarted("rdma-rescue", listener).start();
                 listener = null;
             } catch (OutOfMemoryError e) {
                 // No thread now: the next rescue tells.

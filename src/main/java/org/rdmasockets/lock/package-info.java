@@ -1,8 +1,8 @@
 /**
  * Locks, room between what threads on several processors write, threads of the library, and the count of rescues: what
  * {@code completion}, the shared-memory device and others need that do not know each other.
- * {@link org.rdmasockets.lock.PlainLock} is small, for objects of which each connection has its own;
- * {@link org.rdmasockets.lock.ApartLock} and {@link org.rdmasockets.lock.Apart} are large, for those of a completion
+ * {@link org.rdmasockets.lock.SmallMutex} is small, for objects of which each connection has its own;
+ * {@link org.rdmasockets.lock.PaddedLock} and {@link org.rdmasockets.lock.Padded} are large, for those of a completion
  * queue.
  *
  * <p>Threads: any. This package knows nothing of RDMA.

@@ -5,7 +5,7 @@ import java.net.URI;
 import java.security.CodeSource;
 import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
-import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.LibraryThreads;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -205,10 +205,10 @@ public final class Log {
     private static void start() {
         boolean running = false;
         try {
-            writer = OwnThread.unstarted("rdma-log", new Writer(false));
+            writer = LibraryThreads.unstarted("rdma-log", new Writer(false));
             writer.start();
             running = true;
-            Runtime.getRuntime().addShutdownHook(OwnThread.unstarted("rdma-log-exit", new Writer(true)));
+            Runtime.getRuntime().addShutdownHook(LibraryThreads.unstarted("rdma-log-exit", new Writer(true)));
         } catch (OutOfMemoryError | LinkageError e) {
             // The limit of threads, perhaps, or no descriptor to read a class from.
         } catch (IllegalStateException e) {

@@ -144,11 +144,11 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
         if (tableEntries < 2 || tableEntries > MAX_TABLE_ENTRIES) {
             return Integer.toUnsignedString(tableEntries) + " table entries";
         }
-        if (!TargetTable.isRange(tableAddress, tableEntries * TargetTable.ENTRY_BYTES
+        if (!RemoteTargetTable.isRange(tableAddress, tableEntries * RemoteTargetTable.ENTRY_BYTES
                 + maps * MapTable.ENTRY_BYTES)) {
             return "a table beyond memory";
         }
-        if (!TargetTable.isRange(chunkAddress, chunkBytes)) {
+        if (!RemoteTargetTable.isRange(chunkAddress, chunkBytes)) {
             return "a first chunk of " + Integer.toUnsignedString(chunkBytes) + " bytes";
         }
         boolean fits = flow == FlowKind.CREDIT_RING || flowBytes > 0 && (flow == FlowKind.SEND_RECEIVE

@@ -10,9 +10,9 @@ import org.rdmasockets.verbs.SendRequest;
  */
 final class CreditRing extends Flow {
     private final SendWindow window;
-    private final TargetTable targets;
+    private final RemoteTargetTable targets;
     private final ReceiveBuffer received;
-    private final Lending lending;
+    private final CreditGranter lending;
     private final Borrowing borrowing;
     /** Null if the peer may map nothing. */
     private final MapTable maps;
@@ -24,10 +24,10 @@ final class CreditRing extends Flow {
         StreamSettings settings = parts.settings();
         MemorySegment memory = parts.remote().segment();
         window = new SendWindow(settings.receiverNotReadyRetry());
-        targets = new TargetTable(memory, parts.layout().offerOffset());
+        targets = new RemoteTargetTable(memory, parts.layout().offerOffset());
         received = new ReceiveBuffer(parts.chunks(), settings);
         borrowing = new Borrowing(window, targets, settings.immediateData());
-        lending = new Lending(sendQueue, window, received);
+        lending = new CreditGranter(sendQueue, window, received);
         maps = settings.maps() == 0 ? null : new MapTable(memory, settings.maps());
     }
 
@@ -177,8 +177,8 @@ final class CreditRing extends Flow {
     }
 
     /** What maps memory for the peer to write to. */
-    Mapping mapping() {
-        return new Mapping(connection, sendQueue, lending, window);
+    MemoryMapper mapping() {
+        return new MemoryMapper(connection, sendQueue, lending, window);
     }
 
     /** Whether the peer may be asked for large chunks back, or waits for us to let go of its own. */
@@ -204,7 +204,7 @@ final class CreditRing extends Flow {
         private static final int NONE = -1;
 
         private final SendWindow window;
-        private final TargetTable targets;
+        private final RemoteTargetTable targets;
         private final boolean immediateData;
         private boolean started;
         /** The credit update that came before {@link #start}, or {@link #NONE}. */
@@ -214,7 +214,7 @@ final class CreditRing extends Flow {
         private boolean offered;
 
         /** Nothing is lent yet. With immediate data, the length of an update tells whether a chunk comes with it. */
-        Borrowing(SendWindow window, TargetTable targets, boolean immediateData) {
+        Borrowing(SendWindow window, RemoteTargetTable targets, boolean immediateData) {
             this.window = window;
             this.targets = targets;
             this.immediateData = immediateData;
@@ -246,7 +246,7 @@ final class CreditRing extends Flow {
             }
             return switch (lengthBytes) {
                 case 0 -> null;
-                case TargetTable.ENTRY_BYTES -> targets.adopt(true);
+                case RemoteTargetTable.ENTRY_BYTES -> targets.adopt(true);
                 default -> "announced a chunk with " + lengthBytes + " bytes";
             };
         }

@@ -23,7 +23,7 @@ public final class DirectSender {
     private static final int MOST_COPIED = 2048;
 
     private final StreamConnection connection;
-    private final SendQueue sendQueue;
+    private final MessageSender sendQueue;
     private final SendBuffer sendBuffer;
     private final int maxWriteBytes;
     private final boolean copiesAtPost;
@@ -36,7 +36,7 @@ public final class DirectSender {
     /** How many requests will have completed when nothing reads from the memory any more; 0 if nobody waits for it. */
     private long sentAt;
 
-    DirectSender(StreamConnection connection, SendQueue sendQueue, SendBuffer sendBuffer, StreamSettings settings) {
+    DirectSender(StreamConnection connection, MessageSender sendQueue, SendBuffer sendBuffer, StreamSettings settings) {
         this.connection = connection;
         this.sendQueue = sendQueue;
         this.sendBuffer = sendBuffer;

@@ -8,13 +8,13 @@ import org.rdmasockets.verbs.SendRequest;
  * in. Everything else about a stream is the same in all of them, and in {@link StreamConnection}. What an end has to
  * tell the peer besides data goes in this order: an answer, SHUTDOWN or DISCONNECT, and the news of this kind.
  */
-abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided {
+abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, NegotiatingFlow {
     /** Whose flow it is; told when something cannot be posted. */
     final StreamConnection connection;
     /** Has SHUTDOWN and DISCONNECT. */
-    final Closing closing;
+    final ShutdownState closing;
     /** Where to post. */
-    final SendQueue sendQueue;
+    final MessageSender sendQueue;
 
     Flow(Parts parts) {
         connection = parts.connection();
@@ -23,7 +23,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     }
 
     /** The parts that flows of a connection are made of. Nobody keeps it: each takes what it needs. */
-    record Parts(StreamConnection connection, SendQueue sendQueue, ReceiveQueue receiveQueue, ChunkStock chunks,
+    record Parts(StreamConnection connection, MessageSender sendQueue, MessageReceiver receiveQueue, ChunkStock chunks,
             MemoryRegion remote, StreamSettings settings) {
         /** Where things lie in the remote region, and in the send queue's. */
         RegionLayout layout() {
@@ -107,7 +107,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Undecided 
     void noteControl() {}
 
     private boolean isWordDue() {
-        return closing.due() != Closing.NOTHING;
+        return closing.due() != ShutdownState.NOTHING;
     }
 
     final boolean isDue() {

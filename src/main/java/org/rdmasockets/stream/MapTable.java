@@ -22,7 +22,7 @@ final class MapTable {
     /** Size of an entry in bytes. */
     static final int ENTRY_BYTES = 24;
     /** Where the entries begin in the remote region. */
-    static final int OFFSET = TargetTable.ENTRIES * TargetTable.ENTRY_BYTES;
+    static final int OFFSET = RemoteTargetTable.ENTRIES * RemoteTargetTable.ENTRY_BYTES;
     /** What {@link #find} gives if there is none. */
     static final int NONE = -1;
 
@@ -61,7 +61,7 @@ final class MapTable {
         if (length == 0) {
             offset = 0;
             address = 0;
-        } else if (!TargetTable.isRange(address, length) || offset < 0 || offset > Long.MAX_VALUE - length) {
+        } else if (!RemoteTargetTable.isRange(address, length) || offset < 0 || offset > Long.MAX_VALUE - length) {
             return "mapped " + Integer.toUnsignedString(length) + " bytes at offset " + offset;
         }
         offsets[index] = offset;

@@ -8,7 +8,7 @@ import org.rdmasockets.verbs.MemoryRegion;
  */
 final class MessageQueue extends Received {
     private final StreamConnection connection;
-    private final ReceiveQueue receives;
+    private final MessageReceiver receives;
     private final int credits;
     private final int mostBytes;
     /** The receives of messages that were not read to their end, and the lengths; a ring. */

@@ -225,7 +225,7 @@ final class ReadRing extends Flow {
         private final long positionOffset;
         final long capacity;
         private final int credits;
-        private final ReceiveQueue receives;
+        private final MessageReceiver receives;
         private long read;
         private long messages;
         /** The counts of both that the peer can know. */

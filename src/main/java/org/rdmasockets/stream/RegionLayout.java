@@ -49,14 +49,14 @@ record RegionLayout(StreamSettings settings, long stagedOffset, long outgoingOff
         }
         long staged = settings.copiesAtPost() ? 0 : line(settings.firstSendBytes());
         long outgoing = line(staged
-                + (settings.copiesAtPost() ? 0 : (long) SendQueue.CONTROL_SLOTS * TargetTable.ENTRY_BYTES));
+                + (settings.copiesAtPost() ? 0 : (long) MessageSender.CONTROL_SLOTS * RemoteTargetTable.ENTRY_BYTES));
         long incoming = line(outgoing
                 + (settings.immediateData() ? 0 : (long) settings.maxSends() * ImmediateData.BYTES));
         long end = line(incoming
                 + (needsMessageSlots(settings) ? (long) settings.maxReceives() * receiveStride(settings) : 0));
         long maps = MapTable.OFFSET + (long) settings.maps() * MapTable.ENTRY_BYTES;
         long ring = settings.flow() == FlowKind.READ_RING ? line(maps) + SINK_BEFORE_RING
-                : line(maps + TargetTable.ENTRY_BYTES);
+                : line(maps + RemoteTargetTable.ENTRY_BYTES);
         RegionLayout made = new RegionLayout(settings, staged, outgoing, incoming, end, ring,
                 ring + 2L * settings.firstChunkBytes());
         last = made;
@@ -65,13 +65,13 @@ record RegionLayout(StreamSettings settings, long stagedOffset, long outgoingOff
 
     /** Where an offered chunk lies: before the first chunk, in bytes from the beginning of the remote region. */
     long offerOffset() {
-        return ringOffset - TargetTable.ENTRY_BYTES;
+        return ringOffset - RemoteTargetTable.ENTRY_BYTES;
     }
 
     /** The private data for connect or accept, which tells a peer where to write. */
     ConnectData describe(MemoryRegion remote) {
         return new ConnectData(ConnectData.isNativeBigEndian(), true, settings.credits(), remote.address(),
-                remote.remoteKey(), TargetTable.ENTRIES, remote.address() + ringOffset, remote.remoteKey(),
+                remote.remoteKey(), RemoteTargetTable.ENTRIES, remote.address() + ringOffset, remote.remoteKey(),
                 settings.firstChunkBytes(), settings.maps(), settings.flow(), settings.flowBytes());
     }
 

@@ -28,10 +28,10 @@ public final class StreamConnection {
 
     private final MemoryRegion remoteRegion;
     private final StreamSettings settings;
-    private final SendQueue sendQueue;
-    private final ReceiveQueue receiveQueue;
+    private final MessageSender sendQueue;
+    private final MessageReceiver receiveQueue;
     private final StreamMemory memory;
-    final Closing closing;
+    final ShutdownState closing;
     /** What the ends have agreed on; until then, what keeps what comes early. Also what it has received. */
     private Flow flow;
     private Received received;
@@ -67,12 +67,13 @@ public final class StreamConnection {
         }
         this.settings = settings;
         this.remoteRegion = remoteRegion;
-        closing = new Closing(!settings.immediateData());
+        closing = new ShutdownState(!settings.immediateData());
         SendBuffer sendBuffer = SendBuffer.of(sendRegion, settings);
-        sendQueue = new SendQueue(queuePair, sendRegion, sendBuffer, settings, workRequestIdBase);
-        receiveQueue = new ReceiveQueue(sendQueue, sendRegion, settings);
+        sendQueue = new MessageSender(queuePair, sendRegion, sendBuffer, settings, workRequestIdBase);
+        receiveQueue = new MessageReceiver(sendQueue, sendRegion, settings);
         memory = new StreamMemory(new ChunkStock(remoteRegion, settings), sendBuffer);
-        use(settings.flow() == FlowKind.CREDIT_RING ? parts().flow(FlowKind.CREDIT_RING) : new Undecided(parts()));
+        use(settings.flow() == FlowKind.CREDIT_RING
+                ? parts().flow(FlowKind.CREDIT_RING) : new NegotiatingFlow(parts()));
     }
 
     private Flow.Parts parts() {
@@ -111,7 +112,7 @@ public final class StreamConnection {
         if (started) {
             throw new IllegalStateException("started before");
         }
-        if (flow instanceof Undecided undecided) {
+        if (flow instanceof NegotiatingFlow undecided) {
             decide(undecided, peer);
         } else {
             failIf(flow.start(peer));
@@ -121,7 +122,7 @@ public final class StreamConnection {
     }
 
     /** Goes on with what the peer has agreed to, and with what has come before. */
-    private void decide(Undecided undecided, ConnectData peer) {
+    private void decide(NegotiatingFlow undecided, ConnectData peer) {
         use(parts().flow(peer.flow() == settings.flow() ? peer.flow() : FlowKind.CREDIT_RING));
         if (flow.kind() != FlowKind.CREDIT_RING) {
             memory.chunks.refuse(); // for good: none is lent
@@ -192,7 +193,7 @@ public final class StreamConnection {
 
     /** Fails if a call of verbs returned an error. */
     void failUnlessPosted(String call, int error) {
-        if (SendQueue.isError(error)) {
+        if (MessageSender.isError(error)) {
             fail(StreamFailure.post(call, error));
         }
     }
@@ -496,7 +497,7 @@ public final class StreamConnection {
     /** Whether the queue pair may go: what was written and the last word about it have completed, or never will. */
     public boolean drained() {
         return failure != null || isOver()
-                || closing.isOutputShut() && closing.due() == Closing.NOTHING && sendQueue.outstanding() == 0;
+                || closing.isOutputShut() && closing.due() == ShutdownState.NOTHING && sendQueue.outstanding() == 0;
     }
 
     /** Whether the peer has said DISCONNECT: its queue pair is gone, or will be at once. */

@@ -19,7 +19,7 @@
  *
  * <p>Bytes need not be copied: {@link org.rdmasockets.stream.DirectSender} sends from memory of the application, and
  * {@link org.rdmasockets.stream.DirectReceiver} lends what has arrived. Beside the stream, one end maps memory
- * ({@link org.rdmasockets.stream.Mapping}) and the other writes to it, without messages.
+ * ({@link org.rdmasockets.stream.MemoryMapper}) and the other writes to it, without messages.
  *
  * <p>The peer is hostile until checked. It can write at any time into the one region it has a key for, which holds the
  * table and the ring and nothing else; what is read from there is copied once, then checked. What breaks the protocol

@@ -77,7 +77,7 @@ public final class AcceptQueue<T> implements AutoCloseable {
     public T accept(long deadlineNanos) throws IOException {
         Entry<T> next = ended != null ? end : waiting.poll(); // an interrupt concerns only who would wait
         if (next == null) { // what the peer takes for connected is perhaps not here yet
-            next = Patience.awaitAnswer(nanos -> waiting.poll(nanos, TimeUnit.NANOSECONDS), deadlineNanos);
+            next = InterruptibleWait.awaitAnswer(nanos -> waiting.poll(nanos, TimeUnit.NANOSECONDS), deadlineNanos);
         }
         if (next == null) {
             throw new SocketTimeoutException("Accept timed out");

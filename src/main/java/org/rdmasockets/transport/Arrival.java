@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.concurrent.Executor;
 import java.util.function.BiConsumer;
-import org.rdmasockets.completion.Side;
+import org.rdmasockets.completion.ConnectionRole;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.Capability;
@@ -116,7 +116,7 @@ final class Arrival<P extends Protocol> {
         try {
             P prepared = VerbsConnection.of(engine, identifier, events, maker, request);
             ownFault = true;
-            prepared.connection().allocate(Side.PASSIVE);
+            prepared.connection().allocate(ConnectionRole.PASSIVE);
             if (!keep(prepared)) {
                 prepared.connection().abort();
                 return;

@@ -41,7 +41,7 @@ public interface Connection extends AutoCloseable {
     void write(byte[] bytes, int offset, int length) throws IOException;
 
     /** What this connection does without copying. */
-    Direct direct();
+    ZeroCopyTransfers direct();
 
     /** How many bytes can be read without waiting, 0 at the end of the stream; throws if the connection is closed. */
     int available() throws IOException;

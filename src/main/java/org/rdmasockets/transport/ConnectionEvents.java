@@ -13,7 +13,7 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
  * The connection manager's events of one connection, for whoever sets it up; later its end is told to the connection.
  * No event is missed: who waits publishes itself before it looks, and who adds an event looks for it afterwards.
  */
-final class ConnectionEvents implements ConnectionHandler, Patience.Wait<Object> {
+final class ConnectionEvents implements ConnectionHandler, InterruptibleWait.Wait<Object> {
     /** An event that is so old when a timer finds it has woken no thread, in milliseconds. */
     private static final int LATE_MILLIS = 50;
 

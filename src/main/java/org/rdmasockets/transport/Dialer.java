@@ -161,8 +161,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
 
     /** How long to wait yet: where there is another way, so that it has time, too. */
     private long leftNanos() {
-        return hasOtherWay() ? Math.clamp(silenceNanos - waitedNanos, 0, Patience.remaining(shareNanos))
-                : Patience.remaining(deadlineNanos);
+        return hasOtherWay() ? Math.clamp(silenceNanos - waitedNanos, 0, InterruptibleWait.remaining(shareNanos))
+                : InterruptibleWait.remaining(deadlineNanos);
     }
 
     private boolean hasOtherWay() {
@@ -174,7 +174,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         long now = System.nanoTime();
         return first && step == Step.MAKE
                 ? later(deadlineNanos, now + TransportSettings.CURRENT.connectTimeoutNanos())
-                : hasOtherWay() ? now + Math.min(POOL_PATIENCE * silenceNanos, Patience.remaining(shareNanos))
+                : hasOtherWay() ? now + Math.min(POOL_PATIENCE * silenceNanos, InterruptibleWait.remaining(shareNanos))
                 : deadlineNanos;
     }
 
@@ -243,7 +243,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     private Object next() throws IOException {
         long begun = System.nanoTime();
         try {
-            return Patience.awaitAnswer(hasOtherWay() ? this::withinAndLook : events, begun + leftNanos());
+            return InterruptibleWait.awaitAnswer(hasOtherWay() ? this::withinAndLook : events, begun + leftNanos());
         } finally {
             waitedNanos += System.nanoTime() - begun;
         }
@@ -254,11 +254,11 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         long end = System.nanoTime() + nanos;
         Object event;
         do {
-            event = events.within(Math.min(LOOK_NANOS, Patience.remaining(end)));
+            event = events.within(Math.min(LOOK_NANOS, InterruptibleWait.remaining(end)));
             if (event == null && identifier.isPeerStopped()) {
                 return PeerStopped.PEER_STOPPED;
             }
-        } while (event == null && Patience.remaining(end) > 0);
+        } while (event == null && InterruptibleWait.remaining(end) > 0);
         return event;
     }
 
@@ -272,7 +272,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
 
     /** The kernel's own timeouts are as long as it was told, and may be late by what was done meanwhile. */
     private IOException failed(String call, int errorNumber, String reason) throws IOException {
-        boolean callersTimeIsOver = callersDeadline && Patience.remaining(deadlineNanos) < TimeUnit.SECONDS.toNanos(1);
+        boolean callersTimeIsOver = callersDeadline
+                && InterruptibleWait.remaining(deadlineNanos) < TimeUnit.SECONDS.toNanos(1);
         if (Errno.of(errorNumber) == Errno.ETIMEDOUT && (hasOtherWay() || callersTimeIsOver)) {
             return NetErrors.connectTimedOut();
         }
@@ -335,9 +336,10 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
             }
         }
         long first = SetupPool.STUCK_NANOS;
-        if (Patience.awaitAnswer(nanos -> SetupPool.completed(outcome, Math.min(nanos, first)), untilNanos) == null) {
+        if (InterruptibleWait.awaitAnswer(nanos -> SetupPool.completed(outcome, Math.min(nanos, first)),
+                untilNanos) == null) {
             SetupPool.SHARED.relieve();
-            if (Patience.awaitAnswer(nanos -> SetupPool.completed(outcome, nanos), untilNanos) == null) {
+            if (InterruptibleWait.awaitAnswer(nanos -> SetupPool.completed(outcome, nanos), untilNanos) == null) {
                 waitedNanos += System.nanoTime() - begun;
                 throw timedOut();
             }

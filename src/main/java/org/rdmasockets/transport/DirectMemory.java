@@ -6,7 +6,7 @@ import org.rdmasockets.verbs.MemoryRegion;
 
 /** Memory to send from, or for the peer to write to. Once closed it goes back when the last write has left it. */
 public final class DirectMemory implements AutoCloseable {
-    private final Direct owner;
+    private final ZeroCopyTransfers owner;
     final MemoryRegion region;
     private final MemorySegment segment;
     private final Consumer<MemoryRegion> giveBack;
@@ -16,7 +16,7 @@ public final class DirectMemory implements AutoCloseable {
     private volatile boolean closed;
 
     /** Memory in use, a part of a region, null if not registered, that is given back once, when nobody uses it. */
-    DirectMemory(Direct owner, MemoryRegion region, MemorySegment segment, Consumer<MemoryRegion> giveBack) {
+    DirectMemory(ZeroCopyTransfers owner, MemoryRegion region, MemorySegment segment, Consumer<MemoryRegion> giveBack) {
         this.owner = owner;
         this.region = region;
         this.segment = segment;
@@ -36,7 +36,7 @@ public final class DirectMemory implements AutoCloseable {
     }
 
     /** Begins a write; throws if this is closed, or another connection's. */
-    public synchronized void enter(Direct user) {
+    public synchronized void enter(ZeroCopyTransfers user) {
         if (user != owner) {
             throw new IllegalArgumentException("the buffer belongs to another connection: allocate one at this socket");
         }

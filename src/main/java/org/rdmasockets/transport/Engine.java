@@ -18,7 +18,7 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.rdmasockets.completion.CompletionPoller;
 import org.rdmasockets.completion.PollerSettings;
-import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.LibraryThreads;
 import org.rdmasockets.lock.Rescues;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -40,7 +40,7 @@ public final class Engine implements AutoCloseable {
     /** Retries while the peer has no receive posted: for ever, as rsockets needs. */
     public static final int RECEIVER_NOT_READY_RETRIES = 7;
     /** In which time each connection is visited, also if it is quiet; a busy poller takes longer. */
-    public static final long ROUND_NANOS = TimeUnit.MILLISECONDS.toNanos(Engine.TICK_MILLIS * Roster.ROUND);
+    public static final long ROUND_NANOS = TimeUnit.MILLISECONDS.toNanos(Engine.TICK_MILLIS * ConnectionRegistry.ROUND);
 
     private static final Log LOG = new Log(Engine.class);
     private static final int TICK_MILLIS = 500;
@@ -59,7 +59,7 @@ public final class Engine implements AutoCloseable {
     final boolean mayBlock;
     final ConnectionManager connectionManager;
     private final CompletionPoller poller;
-    private final Roster connections = new Roster();
+    private final ConnectionRegistry connections = new ConnectionRegistry();
     private final Set<VerbsListener<?>> listeners = ConcurrentHashMap.newKeySet();
     private final Set<Device> watched = ConcurrentHashMap.newKeySet();
     /** Whether a connection has been made, so that all code that one needs is loaded. */
@@ -137,7 +137,7 @@ public final class Engine implements AutoCloseable {
     private void endWithProcess() {
         Rescues.onFirst(new Duty(Duty.RESCUED, null));
         try {
-            Runtime.getRuntime().addShutdownHook(OwnThread.unstarted("rdma-exit", new Duty(Duty.EXIT, null)));
+            Runtime.getRuntime().addShutdownHook(LibraryThreads.unstarted("rdma-exit", new Duty(Duty.EXIT, null)));
         } catch (IllegalStateException e) {
             beginExit(); // the first socket is made by another shutdown hook, and each close waits by itself
         }
@@ -158,7 +158,7 @@ public final class Engine implements AutoCloseable {
      */
     public void prepare() {
         synchronized (connections) {
-            practised = practised || Rehearsal.of(provider);
+            practised = practised || WarmUp.of(provider);
         }
     }
 
@@ -166,7 +166,7 @@ public final class Engine implements AutoCloseable {
     public void prepare(boolean iwarp, InetSocketAddress local, Protocol.Maker<?> maker) {
         prepare();
         if (mayBlock && !practised && !prepared.getAndSet(true)) {
-            Rehearsal.await(() -> Binding.later(this, iwarp, local).practise(maker));
+            WarmUp.await(() -> Binding.later(this, iwarp, local).practise(maker));
         }
     }
 
@@ -224,7 +224,7 @@ public final class Engine implements AutoCloseable {
             return null;
         });
         try {
-            Patience.await(nanos -> SetupPool.completed(released, nanos), System.nanoTime() + RELEASE_NANOS);
+            InterruptibleWait.await(nanos -> SetupPool.completed(released, nanos), System.nanoTime() + RELEASE_NANOS);
             if (released.isCompletedExceptionally()) {
                 LOG.warn("closing an identifier failed", released.exceptionNow());
             }
@@ -281,7 +281,7 @@ public final class Engine implements AutoCloseable {
     }
 
     private VerbsConnection[] all() {
-        Roster.Member[] members = connections.all();
+        ConnectionRegistry.Member[] members = connections.all();
         return Arrays.copyOf(members, members.length, VerbsConnection[].class);
     }
 
@@ -369,9 +369,9 @@ public final class Engine implements AutoCloseable {
     private void awaitDelivery() {
         beginExit();
         try {
-            Thread leaving = OwnThread.unstarted("rdma-leave", () -> leaveAll(exitDeadline));
+            Thread leaving = LibraryThreads.unstarted("rdma-leave", () -> leaveAll(exitDeadline));
             leaving.start();
-            Patience.await(nanos -> leaving.join(Duration.ofNanos(nanos)) ? true : null, exitDeadline);
+            InterruptibleWait.await(nanos -> leaving.join(Duration.ofNanos(nanos)) ? true : null, exitDeadline);
         } catch (InterruptedIOException e) {
             LOG.debug("interrupted while the process ends, which does not wait for what was sent", e);
         }

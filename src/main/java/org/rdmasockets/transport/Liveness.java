@@ -3,7 +3,7 @@ package org.rdmasockets.transport;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.TimeUnit;
-import org.rdmasockets.lock.Field;
+import org.rdmasockets.lock.VarHandles;
 import org.rdmasockets.lock.Rescues;
 
 /**
@@ -33,7 +33,7 @@ final class Liveness {
     /** How long an accepting end listens to a peer that says nothing, before it may speak itself. */
     private static final long LISTEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-    private static final VarHandle SINCE = Field.of(MethodHandles.lookup(), "unacknowledgedSince", long.class);
+    private static final VarHandle SINCE = VarHandles.of(MethodHandles.lookup(), "unacknowledgedSince", long.class);
 
     /** Time of the oldest send that is not acknowledged, or 0; written by SINCE, with each message, unfenced. */
     private long unacknowledgedSince;

@@ -2,7 +2,7 @@ package org.rdmasockets.transport;
 
 import java.io.IOException;
 import org.rdmasockets.completion.CompletionClient;
-import org.rdmasockets.completion.Side;
+import org.rdmasockets.completion.ConnectionRole;
 import org.rdmasockets.verbs.ConnectionParameters;
 
 /**
@@ -17,7 +17,7 @@ public interface Protocol extends CompletionClient {
      * Set-up pool: makes memory, inbox and queue pair, ready to connect or to accept, with receives posted. Throws if
      * the device refuses; {@link #end} gives back what was made then.
      */
-    void allocate(Side side) throws IOException;
+    void allocate(ConnectionRole side) throws IOException;
 
     /** What the peer is told and asked for: private data, reads at once and retries; the same each time. */
     ConnectionParameters parameters();

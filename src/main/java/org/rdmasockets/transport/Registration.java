@@ -25,7 +25,7 @@ public final class Registration {
         CompletableFuture<MemoryRegion> made = SetupPool.SHARED.submit(make);
         boolean taken = false;
         try {
-            if (Patience.awaitAnswer(nanos -> SetupPool.completed(made, nanos),
+            if (InterruptibleWait.awaitAnswer(nanos -> SetupPool.completed(made, nanos),
                     System.nanoTime() + PATIENCE_NANOS) == null) {
                 throw new SocketTimeoutException("No memory was registered within "
                         + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NANOS) + " s");

@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
-import org.rdmasockets.lock.OwnThread;
-import org.rdmasockets.lock.PlainLock;
+import org.rdmasockets.lock.LibraryThreads;
+import org.rdmasockets.lock.SmallMutex;
 import org.rdmasockets.log.Log;
 
 /**
@@ -32,7 +32,7 @@ public final class SetupPool {
     /** That of all engines; made when it is needed first. */
     public static final SetupPool SHARED = new SetupPool();
 
-    private final PlainLock lock = new PlainLock();
+    private final SmallMutex lock = new SmallMutex();
     /** There is work for an idle thread. */
     private final Condition work = lock.newCondition();
     /** Waiting work of our own; protected by lock. */
@@ -137,7 +137,7 @@ public final class SetupPool {
         }
         if (threads - stuck < USUAL_THREADS && threads < MAX_THREADS) {
             try {
-                OwnThread.unstarted("rdma-setup-" + ++named, this::serve).start();
+                LibraryThreads.unstarted("rdma-setup-" + ++named, this::serve).start();
                 threads++;
             } catch (OutOfMemoryError e) { // the heap, or the system's limit of threads; relieve tries again
                 logQuietly("no thread can be started to set up and tear down RDMA connections; raise the limit of "

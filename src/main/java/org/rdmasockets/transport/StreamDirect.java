@@ -12,16 +12,16 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.rdmasockets.completion.CompletionInbox;
-import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.LibraryThreads;
 import org.rdmasockets.stream.DirectReceiver;
 import org.rdmasockets.stream.DirectSender;
-import org.rdmasockets.stream.Mapping;
+import org.rdmasockets.stream.MemoryMapper;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.VerbsException;
 
 /** The transfers of a connection over RDMA that copy nothing. Made when first asked for: others need nothing of it. */
-final class StreamDirect implements Direct {
+final class StreamDirect implements ZeroCopyTransfers {
     /** In place of the peer's offset: what is sent belongs to the stream. */
     private static final long IN_STREAM = -1;
 
@@ -207,7 +207,7 @@ final class StreamDirect implements Direct {
         }
         MemoryRegion region = receiver.viewedRegion();
         // Who has any part of the segment has its scope, and perhaps not the view.
-        leftToView = OwnThread.cleaner().register(view.segment().scope(),
+        leftToView = LibraryThreads.cleaner().register(view.segment().scope(),
                 () -> SetupPool.SHARED.execute(region::close));
         view = null;
         return region;
@@ -359,7 +359,7 @@ final class StreamDirect implements Direct {
         private final StreamTransport transport;
         private final CompletionInbox inbox;
         /** Protected by the inbox's protocol lock. */
-        private final Mapping mapping;
+        private final MemoryMapper mapping;
         /** Written with the protocol lock held. */
         private volatile long bytes;
 
@@ -368,14 +368,14 @@ final class StreamDirect implements Direct {
             this.direct = direct;
             this.transport = transport;
             this.inbox = transport.inbox();
-            this.mapping = Mapping.of(transport.stream());
+            this.mapping = MemoryMapper.of(transport.stream());
         }
 
         long bytes() {
             return bytes;
         }
 
-        /** Makes a map; for the one writer, who tells the peer. See {@link Direct#map}. */
+        /** Makes a map; for the one writer, who tells the peer. See {@link ZeroCopyTransfers#map}. */
         DirectMemory map(int length, long offset) throws IOException {
             Entry entry = new Entry(reserve(offset, length));
             try {
@@ -418,7 +418,7 @@ final class StreamDirect implements Direct {
             Arena arena = Arena.ofShared();
             MemorySegment segment = DirectView.within(arena, entry.region.segment().asSlice(0, length));
             // A holder of any part of the segment has its scope.
-            Cleaner.Cleanable end = OwnThread.cleaner().register(segment.scope(),
+            Cleaner.Cleanable end = LibraryThreads.cleaner().register(segment.scope(),
                     () -> SetupPool.SHARED.execute(entry::end));
             return new DirectMemory(direct, entry.region, segment, unused -> unmap(entry, arena, end));
         }

@@ -12,8 +12,8 @@ import java.util.concurrent.TimeUnit;
 import org.rdmasockets.completion.Completion;
 import org.rdmasockets.completion.CompletionInbox;
 import org.rdmasockets.completion.Role;
-import org.rdmasockets.completion.Side;
-import org.rdmasockets.completion.Wait;
+import org.rdmasockets.completion.ConnectionRole;
+import org.rdmasockets.completion.WaitResult;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.stream.ConnectData;
 import org.rdmasockets.stream.FlowKind;
@@ -45,8 +45,8 @@ public final class StreamTransport implements Connection, Protocol {
     private static final Set<AccessFlag> REMOTE = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
     private static final Set<AccessFlag> READ_TOO = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE,
             AccessFlag.REMOTE_READ);
-    private static final Recent<StreamSettings> SETTINGS = new Recent<>();
-    private static final Recent<QueuePairConfig> QUEUES = new Recent<>();
+    private static final Interner<StreamSettings> SETTINGS = new Interner<>();
+    private static final Interner<QueuePairConfig> QUEUES = new Interner<>();
     private static volatile Made last;
 
     private final VerbsConnection connection;
@@ -60,7 +60,7 @@ public final class StreamTransport implements Connection, Protocol {
     private CompletionInbox inbox;
     /** Protected by the inbox's protocol lock. */
     private StreamConnection stream;
-    private Rings rings;
+    private RingSizer rings;
     /** Null until it is needed; written with the protocol lock held. */
     private volatile StreamDirect direct;
 
@@ -79,7 +79,7 @@ public final class StreamTransport implements Connection, Protocol {
     }
 
     @Override
-    public void allocate(Side side) throws IOException {
+    public void allocate(ConnectionRole side) throws IOException {
         Device device = connection.device();
         int port = connection.identifier().portNumber();
         Made before = last;
@@ -93,7 +93,7 @@ public final class StreamTransport implements Connection, Protocol {
         sendRegion = sendBytes == 0 ? null : allocateLocal(sendBytes);
         // The peer's rights in the region it is told of; with messages agreed on, it needs none.
         Set<AccessFlag> opened = settings.flow() == FlowKind.READ_RING ? READ_TOO
-                : settings.flow() == FlowKind.SEND_RECEIVE && side == Side.PASSIVE ? LOCAL : REMOTE;
+                : settings.flow() == FlowKind.SEND_RECEIVE && side == ConnectionRole.PASSIVE ? LOCAL : REMOTE;
         remoteRegion = domain.allocate(settings.remoteRegionBytes(), opened);
         inbox = connection.openInbox(side, settings.maxSends() + settings.maxReceives());
         // One queue for all completions; a message may wrap in the send ring, and the stream says what is signalled.
@@ -105,7 +105,7 @@ public final class StreamTransport implements Connection, Protocol {
                 inbox.workRequestIdBase());
         made.postReceives();
         stream = made;
-        rings = new Rings(this);
+        rings = new RingSizer(this);
         spin(options.spinMicros());
         connection.liveness.keepAlive(options.keepAlive(), options.keepAliveIdleSeconds(),
                 options.keepAliveProbeSeconds());
@@ -428,10 +428,10 @@ public final class StreamTransport implements Connection, Protocol {
 
     /** Waits until a reader can go on, and enters the inbox, unless this throws. */
     void awaitBytesAndEnter(long deadlineNanos) throws IOException {
-        Wait end = inbox.awaitAndEnter(Role.READER, deadlineNanos);
-        if (end == Wait.TIMED_OUT || end == Wait.INTERRUPTED) {
+        WaitResult end = inbox.awaitAndEnter(Role.READER, deadlineNanos);
+        if (end == WaitResult.TIMED_OUT || end == WaitResult.INTERRUPTED) {
             inbox.exit();
-            throw end == Wait.TIMED_OUT ? NetErrors.readTimedOut() : NetErrors.interrupted();
+            throw end == WaitResult.TIMED_OUT ? NetErrors.readTimedOut() : NetErrors.interrupted();
         }
         takeInAfterFailure();
     }
@@ -459,7 +459,7 @@ public final class StreamTransport implements Connection, Protocol {
 
     /** Waits until a writer can go on, who has done so many bytes, and enters the inbox, unless this throws. */
     void awaitRoomAndEnter(int done) throws InterruptedIOException {
-        if (inbox.awaitAndEnter(Role.WRITER, Long.MAX_VALUE) == Wait.INTERRUPTED) {
+        if (inbox.awaitAndEnter(Role.WRITER, Long.MAX_VALUE) == WaitResult.INTERRUPTED) {
             inbox.exit();
             throw NetErrors.interrupted(done);
         }
@@ -472,7 +472,7 @@ public final class StreamTransport implements Connection, Protocol {
     }
 
     @Override
-    public Direct direct() {
+    public ZeroCopyTransfers direct() {
         if (direct == null) {
             inbox.enter();
             try {

@@ -24,12 +24,12 @@ public final class TcpBinding implements AutoCloseable {
     private volatile boolean handedOver;
 
     /** Holds nothing yet: connect will take what it needs. */
-    public TcpBinding(SocketWishes wishes) {
+    public TcpBinding(PendingOptions wishes) {
         socket = wishes.direct() ? new Socket(Proxy.NO_PROXY) : new Socket();
     }
 
     /** Takes a local address, perhaps the wildcard; port 0 is any. {@code BindException} if it is not to be had. */
-    public static TcpBinding open(InetSocketAddress local, SocketWishes wishes) throws IOException {
+    public static TcpBinding open(InetSocketAddress local, PendingOptions wishes) throws IOException {
         TcpBinding binding = new TcpBinding(wishes);
         try {
             wishes.applyTo(binding.socket.supportedOptions(), binding.socket::setOption);
@@ -51,9 +51,9 @@ public final class TcpBinding implements AutoCloseable {
      * not 0, is what the peer has instead, once this process is loaded. If that fails, nothing is held any more. Throws
      * what {@code java.net.Socket} throws; as {@link Connection#read}, too, if interrupted or closed meanwhile.
      */
-    public Connection connect(InetSocketAddress remote, long deadlineNanos, long leastNanos, SocketWishes wishes)
+    public Connection connect(InetSocketAddress remote, long deadlineNanos, long leastNanos, PendingOptions wishes)
             throws IOException {
-        if (leastNanos == 0 && deadlineNanos != Long.MAX_VALUE && Patience.remaining(deadlineNanos) == 0) {
+        if (leastNanos == 0 && deadlineNanos != Long.MAX_VALUE && InterruptibleWait.remaining(deadlineNanos) == 0) {
             close();
             throw NetErrors.connectTimedOut();
         }

@@ -77,7 +77,7 @@ final class TcpConnection implements Connection {
         if (deadlineNanos == Long.MAX_VALUE) {
             return 0;
         }
-        long millis = TimeUnit.NANOSECONDS.toMillis(Patience.remaining(deadlineNanos) + 999_999);
+        long millis = TimeUnit.NANOSECONDS.toMillis(InterruptibleWait.remaining(deadlineNanos) + 999_999);
         return Math.clamp(millis, 1, Integer.MAX_VALUE);
     }
 
@@ -124,7 +124,7 @@ final class TcpConnection implements Connection {
     }
 
     @Override
-    public synchronized Direct direct() {
+    public synchronized ZeroCopyTransfers direct() {
         if (direct == null) {
             direct = new TcpDirect(this);
         }
@@ -223,7 +223,7 @@ final class TcpConnection implements Connection {
     }
 
     /** The same over TCP, where everything is copied. */
-    private static final class TcpDirect implements Direct {
+    private static final class TcpDirect implements ZeroCopyTransfers {
         /** Enough for a large message. */
         private static final int STAGE_BYTES = 64 << 10;
 

@@ -13,7 +13,7 @@ import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.LibraryThreads;
 import org.rdmasockets.log.Log;
 
 /**
@@ -52,7 +52,7 @@ public final class TcpListener implements Listener {
      * Takes an address, which may be the wildcard, and port, 0 for a free one, and does not listen yet; a backlog below
      * 1 means 50. Throws {@code BindException} if the port is taken or the address is not this host's.
      */
-    public static TcpListener open(InetSocketAddress local, int backlog, SocketWishes wishes,
+    public static TcpListener open(InetSocketAddress local, int backlog, PendingOptions wishes,
             AcceptQueue<Connection> accepted) throws IOException {
         ServerSocket server = new ServerSocket();
         TcpListener listener = new TcpListener(server, local.getAddress(), backlog, accepted);
@@ -79,7 +79,7 @@ public final class TcpListener implements Listener {
             server.bind(localAddress(), backlog);
             server.setReuseAddress(reuse);
             holder.close();
-            Thread thread = OwnThread.unstarted("rdma-tcp-accept", this::acceptAll);
+            Thread thread = LibraryThreads.unstarted("rdma-tcp-accept", this::acceptAll);
             thread.start();
             acceptor = thread;
             listening = true;
@@ -174,7 +174,7 @@ public final class TcpListener implements Listener {
         }
         room.release(); // the thread may be waiting for room that nobody makes any more
         if (acceptor != null) {
-            OwnThread.awaitEnd(acceptor, CLOSE_NANOS); // until then the JDK leaves the descriptor open
+            LibraryThreads.awaitEnd(acceptor, CLOSE_NANOS); // until then the JDK leaves the descriptor open
         }
     }
 }

@@ -6,7 +6,7 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.completion.CompletionInbox;
-import org.rdmasockets.completion.Side;
+import org.rdmasockets.completion.ConnectionRole;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
@@ -29,7 +29,7 @@ import org.rdmasockets.verbs.VerbsException;
  * set-up pool waits, bounded, until the peer has it all, and tears down. A connection whose peer has gone fails, and is
  * torn down when it is closed.
  */
-public final class VerbsConnection extends Roster.Member implements ConnectionHandler {
+public final class VerbsConnection extends ConnectionRegistry.Member implements ConnectionHandler {
     private static final Log LOG = new Log(VerbsConnection.class);
     /** So often a connection that ends tries to take in what came for it. */
     private static final int MOST_FAILURES = 1_000;
@@ -88,7 +88,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     static <P extends Protocol> P make(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
             Protocol.Maker<P> maker) throws IOException {
         P protocol = of(engine, identifier, events, maker, null);
-        protocol.connection().allocate(Side.ACTIVE);
+        protocol.connection().allocate(ConnectionRole.ACTIVE);
         return protocol;
     }
 
@@ -108,7 +108,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
      * Not for the poller thread: makes what this needs, with receives posted, ready to connect or to accept. Throws if
      * the device refuses; the identifier stays the caller's then.
      */
-    void allocate(Side side) throws IOException {
+    void allocate(ConnectionRole side) throws IOException {
         boolean made = false;
         try {
             protocol.allocate(side);
@@ -121,7 +121,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     }
 
     /** Set-up pool: opens the inbox, for so many completions at once; first of the two. */
-    public CompletionInbox openInbox(Side side, int maxOutstanding) throws IOException {
+    public CompletionInbox openInbox(ConnectionRole side, int maxOutstanding) throws IOException {
         inbox = engine.poller().openInbox(device, side, protocol, maxOutstanding);
         return inbox;
     }
@@ -558,7 +558,7 @@ public final class VerbsConnection extends Roster.Member implements ConnectionHa
     /** Waits for the end, until then at most. */
     void awaitEnd(long deadlineNanos) {
         try {
-            Patience.await(this::await, deadlineNanos);
+            InterruptibleWait.await(this::await, deadlineNanos);
         } catch (InterruptedIOException e) {
             LOG.debug("{} interrupted while lingering; it goes on in the background", this);
         }

@@ -60,7 +60,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     /** Requests that are being accepted, the oldest first. */
     private final SequencedSet<Arrival<P>> arriving = new LinkedHashSet<>();
     /** Established connections reach the queue in the order of their handshakes, as with TCP. */
-    private final Executor inOrder = new InOrder();
+    private final Executor inOrder = new SerialExecutor();
     private volatile Protocol.Maker<P> maker;
     private final AtomicBoolean closed = new AtomicBoolean();
     /** An {@code Error} kept the next one from being accepted: the next tick has it done. */

@@ -15,8 +15,9 @@
  * takes the protocol lock and applies what has arrived, asks the state machine for bytes, and waits in the inbox if
  * there are none.
  *
- * <p>What a connection does without copying is its {@link org.rdmasockets.transport.Direct}, made when it is asked for.
- * Memory that an application sees is either never another connection's, or seen through an arena that ends before.
+ * <p>What a connection does without copying is its {@link org.rdmasockets.transport.ZeroCopyTransfers}, made when it is
+ * asked for. Memory that an application sees is either never another connection's, or seen through an arena that ends
+ * before.
  *
  * <p>Threads: the caller's own, virtual or platform; each engine's poller, which dispatches and starts what was
  * accepted; the platform thread that waits in each TCP listener's accept; and the one set-up pool of two threads, where

@@ -32,7 +32,7 @@ class CompletionInboxTest {
             CompletionInbox inbox = f.open(client);
             Waiting reader = Fixture.startWaiting(virtual, inbox, Role.READER);
             Fixture.receive(inbox, 7);
-            assertEquals(Wait.READY, reader.result());
+            assertEquals(WaitResult.READY, reader.result());
             assertEquals(List.of(7L), client.applied(inbox));
         }
     }
@@ -46,10 +46,10 @@ class CompletionInboxTest {
             Waiting reader = Fixture.startWaiting(virtual, inbox, Role.READER);
             Waiting writer = Fixture.startWaiting(virtual, inbox, Role.WRITER);
             Fixture.receive(inbox, 1);
-            assertEquals(Wait.READY, writer.result());
+            assertEquals(WaitResult.READY, writer.result());
             assertFalse(reader.end().isDone(), "the reader needs two");
             Fixture.receive(inbox, 2);
-            assertEquals(Wait.READY, reader.result());
+            assertEquals(WaitResult.READY, reader.result());
         }
     }
 
@@ -60,7 +60,7 @@ class CompletionInboxTest {
             CompletionInbox inbox = f.open(client);
             Waiting reader = Fixture.startWaiting(true, inbox, Role.READER);
             Fixture.send(inbox, 3);
-            assertEquals(Wait.READY, reader.result());
+            assertEquals(WaitResult.READY, reader.result());
         }
     }
 
@@ -86,8 +86,8 @@ class CompletionInboxTest {
             Waiting writer = Fixture.startWaiting(false, inbox, Role.WRITER);
             Fixture.queueOf(inbox).complete(new SimulatedCompletion(inbox.workRequestIdBase(), 5,
                     CompletionOpcode.UNKNOWN, 0));
-            assertEquals(Wait.READY, reader.result());
-            assertEquals(Wait.READY, writer.result());
+            assertEquals(WaitResult.READY, reader.result());
+            assertEquals(WaitResult.READY, writer.result());
         }
     }
 
@@ -99,7 +99,7 @@ class CompletionInboxTest {
             inbox.enter();
             client.writerNeeds = 0;
             inbox.exit();
-            assertEquals(Wait.READY, writer.result());
+            assertEquals(WaitResult.READY, writer.result());
         }
     }
 
@@ -110,7 +110,7 @@ class CompletionInboxTest {
             CompletionInbox inbox = f.open(client);
             long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(30);
             Waiting reader = Fixture.startWaiting(virtual, inbox, Role.READER, deadline);
-            assertEquals(Wait.TIMED_OUT, reader.result());
+            assertEquals(WaitResult.TIMED_OUT, reader.result());
             assertTrue(System.nanoTime() - deadline >= 0, "too early");
         }
     }
@@ -119,9 +119,9 @@ class CompletionInboxTest {
     void passedDeadlineStillTakesWhatIsThere() throws Exception {
         try (Fixture f = Fixture.parking()) {
             CompletionInbox inbox = f.open(client);
-            assertEquals(Wait.TIMED_OUT, inbox.await(Role.READER, System.nanoTime() - 1));
+            assertEquals(WaitResult.TIMED_OUT, inbox.await(Role.READER, System.nanoTime() - 1));
             inbox.offerToken("here");
-            assertEquals(Wait.READY, inbox.await(Role.READER, System.nanoTime() - 1));
+            assertEquals(WaitResult.READY, inbox.await(Role.READER, System.nanoTime() - 1));
         }
     }
 
@@ -133,9 +133,9 @@ class CompletionInboxTest {
             Waiting reader = Fixture.startWaiting(virtual, inbox, Role.READER);
             Waiting writer = Fixture.startWaiting(!virtual, inbox, Role.WRITER);
             inbox.close();
-            assertEquals(Wait.CLOSED, reader.result());
-            assertEquals(Wait.CLOSED, writer.result());
-            assertEquals(Wait.CLOSED, inbox.await(Role.READER, Long.MAX_VALUE));
+            assertEquals(WaitResult.CLOSED, reader.result());
+            assertEquals(WaitResult.CLOSED, writer.result());
+            assertEquals(WaitResult.CLOSED, inbox.await(Role.READER, Long.MAX_VALUE));
             Fixture.send(inbox, 1);
             Fixture.eventually("a lingering close still gets completions", () -> client.applied(inbox).size() == 1);
         }
@@ -146,7 +146,7 @@ class CompletionInboxTest {
         try (Fixture f = Fixture.parking()) {
             Waiting reader = Fixture.startWaiting(true, f.open(client), Role.READER);
             reader.thread().interrupt();
-            assertEquals(Wait.INTERRUPTED, reader.result());
+            assertEquals(WaitResult.INTERRUPTED, reader.result());
             assertTrue(reader.interruptStatus(), "the status must stay set");
         }
     }
@@ -160,7 +160,7 @@ class CompletionInboxTest {
             Fixture.eventually("the status is cleared while waiting", () -> !reader.thread().isInterrupted());
             assertFalse(reader.end().isDone(), "the wait goes on");
             Fixture.receive(inbox, 1);
-            assertEquals(Wait.READY, reader.result());
+            assertEquals(WaitResult.READY, reader.result());
             assertTrue(reader.interruptStatus(), "the status must be restored");
         }
     }
@@ -224,7 +224,7 @@ class CompletionInboxTest {
             inbox.onOrphan(runs::incrementAndGet);
             assertEquals(0, runs.get());
             Fixture.receive(inbox, 1);
-            assertEquals(Wait.READY, reader.result());
+            assertEquals(WaitResult.READY, reader.result());
             assertEquals(1, runs.get());
         }
     }
@@ -265,7 +265,8 @@ class CompletionInboxTest {
 
     private static int pollsOfAWait(CompletionInbox inbox) {
         int before = Fixture.queueOf(inbox).polls();
-        assertEquals(Wait.TIMED_OUT, inbox.await(Role.READER, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(4)));
+        assertEquals(WaitResult.TIMED_OUT, inbox.await(Role.READER,
+                System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(4)));
         return Fixture.queueOf(inbox).polls() - before;
     }
 
@@ -303,7 +304,7 @@ class CompletionInboxTest {
                 long before = threads.getCurrentThreadAllocatedBytes();
                 for (int j = 0; j < rounds; j++) {
                     Fixture.queueOf(inbox).complete(receive);
-                    ready.addAndGet(inbox.await(Role.READER, Long.MAX_VALUE) == Wait.READY ? 1 : 0);
+                    ready.addAndGet(inbox.await(Role.READER, Long.MAX_VALUE) == WaitResult.READY ? 1 : 0);
                 }
                 allocated = threads.getCurrentThreadAllocatedBytes() - before;
             }

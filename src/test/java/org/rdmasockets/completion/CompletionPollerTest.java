@@ -130,8 +130,8 @@ class CompletionPollerTest {
             Waiting reader = Fixture.startWaiting(true, waitedFor, Role.READER);
             Waiting writer = Fixture.startWaiting(false, waitedFor, Role.WRITER);
             f.events.breakDown();
-            assertEquals(Wait.READY, reader.result());
-            assertEquals(Wait.READY, writer.result());
+            assertEquals(WaitResult.READY, reader.result());
+            assertEquals(WaitResult.READY, writer.result());
             Fixture.eventually("the idle one learns it too", () -> other.applied(idle).size() == 1);
             assertEquals(1, client.applied(waitedFor).size());
             assertInstanceOf(VerbsException.class, client.applied(waitedFor).getFirst());
@@ -161,12 +161,12 @@ class CompletionPollerTest {
             Waiting writer = Fixture.startWaiting(true, broken, Role.WRITER);
             Fixture.queueOf(broken).breakDown();
             Fixture.receive(broken, 1);
-            assertEquals(Wait.READY, reader.result());
-            assertEquals(Wait.READY, writer.result());
-            assertEquals(Wait.READY, broken.await(Role.READER, Long.MAX_VALUE));
+            assertEquals(WaitResult.READY, reader.result());
+            assertEquals(WaitResult.READY, writer.result());
+            assertEquals(WaitResult.READY, broken.await(Role.READER, Long.MAX_VALUE));
             Waiting soundReader = Fixture.startWaiting(true, sound, Role.READER);
             Fixture.receive(sound, 2);
-            assertEquals(Wait.READY, soundReader.result());
+            assertEquals(WaitResult.READY, soundReader.result());
             assertEquals(List.of(2L), other.applied(sound));
         }
     }
@@ -186,7 +186,7 @@ class CompletionPollerTest {
             for (long i = 1; i <= 3; i++) {
                 Waiting reader = Fixture.startWaiting(true, inbox, Role.READER);
                 Fixture.receive(inbox, (int) i);
-                assertEquals(Wait.READY, reader.result());
+                assertEquals(WaitResult.READY, reader.result());
                 client.applied(inbox);
             }
             Fixture.eventually("the source is served until it has no more", () -> thrown.get() == 3 && !bad.ready);
@@ -221,9 +221,9 @@ class CompletionPollerTest {
             // A device that does not tell what has ended.
             Fixture.queueOf(broken).complete(new SimulatedCompletion(broken.workRequestIdBase(), 0, null, 0));
             Fixture.receive(sound, 2);
-            assertEquals(Wait.READY, reader.result());
+            assertEquals(WaitResult.READY, reader.result());
             assertInstanceOf(NullPointerException.class, client.applied(broken).getFirst());
-            assertEquals(Wait.READY, soundReader.result());
+            assertEquals(WaitResult.READY, soundReader.result());
             assertEquals(List.of(2L), other.applied(sound));
         }
     }
@@ -245,13 +245,13 @@ class CompletionPollerTest {
                 assertThrows(StackOverflowError.class, () -> own.await(Role.READER, Long.MAX_VALUE));
                 long sent = i;
                 Fixture.receive(sound, i);
-                assertEquals(Wait.READY, soundReader.result());
+                assertEquals(WaitResult.READY, soundReader.result());
                 Fixture.eventually("completion " + i, () -> other.applied(sound).contains(sent));
                 assertEquals((long) i, other.applied(sound).getLast());
             }
             Fixture.queueOf(own).beforePolling(() -> { });
             Fixture.receive(own, 99);
-            assertEquals(Wait.READY, own.await(Role.READER, Long.MAX_VALUE), "its own connection goes on, too");
+            assertEquals(WaitResult.READY, own.await(Role.READER, Long.MAX_VALUE), "its own connection goes on, too");
         }
     }
 
@@ -261,7 +261,7 @@ class CompletionPollerTest {
         CompletionInbox inbox = f.open(client);
         Waiting reader = Fixture.startWaiting(true, inbox, Role.READER);
         f.close();
-        assertEquals(Wait.READY, reader.result());
+        assertEquals(WaitResult.READY, reader.result());
         assertInstanceOf(IllegalStateException.class, client.applied(inbox).getFirst());
         assertTrue(f.events.isClosed());
         assertTrue(Fixture.queueOf(inbox).isClosed());
@@ -292,10 +292,10 @@ class CompletionPollerTest {
             assertTrue(none.getMessage().contains("ENOMEM") && none.getMessage().contains("completionQueues=1"),
                     none.getMessage());
             VerbsException large = assertThrows(VerbsException.class,
-                    () -> f.poller.shard(f.device, Side.ACTIVE, 129));
+                    () -> f.poller.shard(f.device, ConnectionRole.ACTIVE, 129));
             assertTrue(large.getMessage().contains("max=128"), large.getMessage());
             VerbsException full = assertThrows(VerbsException.class,
-                    () -> f.poller.openInbox(f.device, Side.ACTIVE, client, 65));
+                    () -> f.poller.openInbox(f.device, ConnectionRole.ACTIVE, client, 65));
             assertTrue(full.getMessage().contains("ENOMEM"), full.getMessage());
         }
     }
@@ -304,14 +304,15 @@ class CompletionPollerTest {
     void sidesShareAQueueOnlyWhenTheDeviceHasNoMore() throws Exception {
         PollerSettings settings = PollerSettings.defaults();
         try (Fixture f = new Fixture(settings, 2, 4_096)) {
-            CompletionShard active = f.poller.shard(f.device, Side.ACTIVE, 64);
-            CompletionShard passive = f.poller.shard(f.device, Side.PASSIVE, 64);
+            CompletionShard active = f.poller.shard(f.device, ConnectionRole.ACTIVE, 64);
+            CompletionShard passive = f.poller.shard(f.device, ConnectionRole.PASSIVE, 64);
             assertNotSame(active, passive);
-            assertSame(active, f.poller.shard(f.device, Side.ACTIVE, 64));
-            assertSame(passive, f.poller.shard(f.device, Side.PASSIVE, 64));
+            assertSame(active, f.poller.shard(f.device, ConnectionRole.ACTIVE, 64));
+            assertSame(passive, f.poller.shard(f.device, ConnectionRole.PASSIVE, 64));
         }
         try (Fixture f = new Fixture(settings, 1, 4_096)) {
-            assertSame(f.poller.shard(f.device, Side.ACTIVE, 64), f.poller.shard(f.device, Side.PASSIVE, 64));
+            assertSame(f.poller.shard(f.device, ConnectionRole.ACTIVE, 64), f.poller.shard(f.device,
+                    ConnectionRole.PASSIVE, 64));
         }
     }
 
@@ -323,9 +324,9 @@ class CompletionPollerTest {
             List<Future<CompletionInbox>> opened = new ArrayList<>();
             for (int i = 0; i < 200; i++) {
                 opened.add(openers.submit(() -> {
-                    CompletionInbox inbox = f.poller.openInbox(f.device, Side.ACTIVE, new TestClient(), 30);
+                    CompletionInbox inbox = f.poller.openInbox(f.device, ConnectionRole.ACTIVE, new TestClient(), 30);
                     inbox.retire();
-                    return f.poller.openInbox(f.device, Side.ACTIVE, new TestClient(), 30);
+                    return f.poller.openInbox(f.device, ConnectionRole.ACTIVE, new TestClient(), 30);
                 }));
             }
             List<CompletionInbox> inboxes = new ArrayList<>();
@@ -366,7 +367,7 @@ class CompletionPollerTest {
             Fixture.eventually("the queue is armed again", () -> Fixture.queueOf(other).arms() > armsBefore);
             assertEquals(armsBefore + 1, Fixture.queueOf(other).arms());
             Fixture.receive(other, 1);
-            assertEquals(Wait.READY, waiting.result());
+            assertEquals(WaitResult.READY, waiting.result());
         }
     }
 

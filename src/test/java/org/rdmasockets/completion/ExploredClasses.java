@@ -43,12 +43,12 @@ final class ExploredClasses extends ClassLoader {
     private static final Set<String> REWRITTEN = Set.of("CompletionInbox", "CompletionShard", "CompletionPoller",
             "DeviceShards", "Wait");
     /** Calls that the explorer does instead: it has a method of that name. */
-    private static final Set<String> REPLACED = Set.of("PlainLock.lock", "PlainLock.unlock", "PlainLock.tryLock",
-            "PlainLock.isHeldByCurrentThread", "ApartLock.lock", "ApartLock.unlock", "ApartLock.tryLock",
-            "ApartLock.isHeldByCurrentThread", "MpscGrowableVarHandleUnpaddedArrayQueue.offer",
+    private static final Set<String> REPLACED = Set.of("SmallMutex.lock", "SmallMutex.unlock", "SmallMutex.tryLock",
+            "SmallMutex.isHeldByCurrentThread", "PaddedLock.lock", "PaddedLock.unlock", "PaddedLock.tryLock",
+            "PaddedLock.isHeldByCurrentThread", "MpscGrowableVarHandleUnpaddedArrayQueue.offer",
             "MpscGrowableVarHandleUnpaddedArrayQueue.relaxedPoll", "MpscGrowableVarHandleUnpaddedArrayQueue.isEmpty",
             "LockSupport.park", "LockSupport.parkNanos", "LockSupport.unpark", "System.nanoTime", "EventPoller.await",
-            "OwnThread.unstarted", "Thread.isVirtual");
+            "LibraryThreads.unstarted", "Thread.isVirtual");
 
     private final Fault fault;
     private final Set<String> volatileFields = new HashSet<>();

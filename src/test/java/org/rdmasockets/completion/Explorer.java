@@ -254,7 +254,7 @@ public final class Explorer {
     public void name(Object owner, String name) throws IllegalAccessException {
         names.put(owner, name);
         for (Field field : owner.getClass().getDeclaredFields()) {
-            if (field.getType().getSimpleName().matches("Waiter|PlainLock|Mpsc.*")) {
+            if (field.getType().getSimpleName().matches("Waiter|SmallMutex|Mpsc.*")) {
                 field.setAccessible(true);
                 names.put(field.get(owner), field.getName() + " of " + name);
             }
@@ -689,7 +689,7 @@ public final class Explorer {
         return ((EventPoller) events).await(0, (Consumer<? super EventSource>) ready);
     }
 
-    /** {@code OwnThread.unstarted}. */
+    /** {@code LibraryThreads.unstarted}. */
     public static Thread unstarted(Object name, Object task) {
         return current.thread((String) name, (Runnable) task);
     }

@@ -33,7 +33,7 @@ final class Fixture implements AutoCloseable {
     }
 
     CompletionInbox open(CompletionClient client) throws VerbsException {
-        return poller.openInbox(device, Side.ACTIVE, client, 64);
+        return poller.openInbox(device, ConnectionRole.ACTIVE, client, 64);
     }
 
     static SimulatedQueue queueOf(CompletionInbox inbox) {
@@ -71,8 +71,8 @@ final class Fixture implements AutoCloseable {
     }
 
     /** A thread in a wait. */
-    record Waiting(Thread thread, CompletableFuture<Wait> end, CompletableFuture<Boolean> interrupted) {
-        Wait result() throws Exception {
+    record Waiting(Thread thread, CompletableFuture<WaitResult> end, CompletableFuture<Boolean> interrupted) {
+        WaitResult result() throws Exception {
             return end.get(SECONDS_TO_WAIT, TimeUnit.SECONDS);
         }
 
@@ -83,10 +83,10 @@ final class Fixture implements AutoCloseable {
 
     /** Starts a thread that waits, and returns when it is parked. */
     static Waiting startWaiting(boolean virtual, CompletionInbox inbox, Role role, long deadlineNanos) {
-        CompletableFuture<Wait> end = new CompletableFuture<>();
+        CompletableFuture<WaitResult> end = new CompletableFuture<>();
         CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
         Runnable body = () -> {
-            Wait wait = inbox.await(role, deadlineNanos);
+            WaitResult wait = inbox.await(role, deadlineNanos);
             interrupted.complete(Thread.currentThread().isInterrupted());
             end.complete(wait);
         };

@@ -18,7 +18,7 @@ class InboxTableTest {
         try (Fixture f = Fixture.parking()) {
             List<CompletionInbox> inboxes = new ArrayList<>();
             for (int i = 0; i < 100; i++) {
-                inboxes.add(f.poller.openInbox(f.device, Side.ACTIVE, new TestClient(), 1));
+                inboxes.add(f.poller.openInbox(f.device, ConnectionRole.ACTIVE, new TestClient(), 1));
             }
             CompletionShard shard = inboxes.getFirst().shard();
             for (CompletionInbox inbox : inboxes) {

@@ -52,8 +52,8 @@ final class SimulatedEnd implements CompletionClient {
         a.peer = b;
         b.peer = a;
         int outstanding = 3 * window + 2;
-        a.inbox = poller.openInbox(device, Side.ACTIVE, a, outstanding);
-        b.inbox = poller.openInbox(device, Side.ACTIVE, b, outstanding);
+        a.inbox = poller.openInbox(device, ConnectionRole.ACTIVE, a, outstanding);
+        b.inbox = poller.openInbox(device, ConnectionRole.ACTIVE, b, outstanding);
         return new SimulatedEnd[] {a, b};
     }
 
@@ -102,7 +102,7 @@ final class SimulatedEnd implements CompletionClient {
                 writes = writes + 1;
                 return true;
             }
-            if (inbox.await(Role.WRITER, Long.MAX_VALUE) != Wait.READY) {
+            if (inbox.await(Role.WRITER, Long.MAX_VALUE) != WaitResult.READY) {
                 return false;
             }
         }
@@ -130,7 +130,7 @@ final class SimulatedEnd implements CompletionClient {
                 reads = reads + 1;
                 return true;
             }
-            if (inbox.await(Role.READER, Long.MAX_VALUE) != Wait.READY) {
+            if (inbox.await(Role.READER, Long.MAX_VALUE) != WaitResult.READY) {
                 return false;
             }
         }
@@ -138,7 +138,7 @@ final class SimulatedEnd implements CompletionClient {
 
     /** A reader that waits for a moment only; false when closed. */
     boolean glance(long nanos) {
-        return inbox.await(Role.READER, System.nanoTime() + nanos) != Wait.CLOSED;
+        return inbox.await(Role.READER, System.nanoTime() + nanos) != WaitResult.CLOSED;
     }
 
     private void giveCredits() {

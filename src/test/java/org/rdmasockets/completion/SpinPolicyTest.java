@@ -31,9 +31,9 @@ class SpinPolicyTest {
 
     /** How long a waiter may spin that gives its place back at once. */
     private static long once(SpinPolicy policy, Waiter waiter, int budgetNanos) {
-        long nanos = policy.begin(Side.ACTIVE, waiter, budgetNanos);
+        long nanos = policy.begin(ConnectionRole.ACTIVE, waiter, budgetNanos);
         if (nanos != 0) {
-            policy.end(Side.ACTIVE);
+            policy.end(ConnectionRole.ACTIVE);
         }
         return nanos;
     }
@@ -56,13 +56,14 @@ class SpinPolicyTest {
     @Test
     void eachSideLeavesAProcessorToOthers() {
         for (int i = 1; i < PROCESSORS; i++) {
-            assertEquals(BUDGET_NANOS, policy.begin(Side.ACTIVE, waiter, BUDGET_NANOS));
+            assertEquals(BUDGET_NANOS, policy.begin(ConnectionRole.ACTIVE, waiter, BUDGET_NANOS));
         }
-        assertEquals(0, policy.begin(Side.ACTIVE, waiter, BUDGET_NANOS), "as many as processors");
-        assertEquals(0, policy.begin(Side.ACTIVE, waiter, BUDGET_NANOS), "a refusal takes no place");
-        assertEquals(BUDGET_NANOS, policy.begin(Side.PASSIVE, waiter, BUDGET_NANOS), "the other side has its own");
-        policy.end(Side.ACTIVE);
-        assertEquals(BUDGET_NANOS, policy.begin(Side.ACTIVE, waiter, BUDGET_NANOS));
+        assertEquals(0, policy.begin(ConnectionRole.ACTIVE, waiter, BUDGET_NANOS), "as many as processors");
+        assertEquals(0, policy.begin(ConnectionRole.ACTIVE, waiter, BUDGET_NANOS), "a refusal takes no place");
+        assertEquals(BUDGET_NANOS, policy.begin(ConnectionRole.PASSIVE, waiter, BUDGET_NANOS),
+                "the other side has its own");
+        policy.end(ConnectionRole.ACTIVE);
+        assertEquals(BUDGET_NANOS, policy.begin(ConnectionRole.ACTIVE, waiter, BUDGET_NANOS));
     }
 
     @Test

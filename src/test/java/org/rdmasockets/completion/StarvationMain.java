@@ -41,7 +41,7 @@ final class StarvationMain {
         }
 
         void answerForEver(End peer) {
-            while (inbox.await(Role.READER, Long.MAX_VALUE) == Wait.READY) {
+            while (inbox.await(Role.READER, Long.MAX_VALUE) == WaitResult.READY) {
                 inbox.enter();
                 arrived--;
                 inbox.exit();
@@ -60,8 +60,8 @@ final class StarvationMain {
         for (int i = 0; i < 2; i++) {
             End a = new End();
             End b = new End();
-            a.inbox = poller.openInbox(device, Side.ACTIVE, a, 1);
-            b.inbox = poller.openInbox(device, Side.ACTIVE, b, 1);
+            a.inbox = poller.openInbox(device, ConnectionRole.ACTIVE, a, 1);
+            b.inbox = poller.openInbox(device, ConnectionRole.ACTIVE, b, 1);
             a.inbox.offerToken("start");
             Thread.ofVirtual().start(() -> a.answerForEver(b));
             Thread.ofVirtual().start(() -> b.answerForEver(a));

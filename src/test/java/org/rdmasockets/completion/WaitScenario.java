@@ -33,8 +33,8 @@ public final class WaitScenario implements Explorer.Scenario {
         PollerSettings settings = new PollerSettings("poller", name.contains("full batch") ? 1 : 16, 0, 1, 500,
                 name.equals("relay"), 16, 16);
         CompletionPoller poller = new CompletionPoller(events, settings);
-        inbox = poller.openInbox(device, Side.ACTIVE, client, 4);
-        second = poller.openInbox(device, Side.ACTIVE, other, 4);
+        inbox = poller.openInbox(device, ConnectionRole.ACTIVE, client, 4);
+        second = poller.openInbox(device, ConnectionRole.ACTIVE, other, 4);
         explorer.name(inbox, "first");
         explorer.name(second, "second");
         if (name.startsWith("unarmed")) {
@@ -43,9 +43,9 @@ public final class WaitScenario implements Explorer.Scenario {
             Fixture.send(second, 1);
         } else if (name.equals("leave") || name.equals("shared")) {
             client.readerNeeds = 2;
-            waits("writer", inbox, Role.WRITER, Wait.READY);
+            waits("writer", inbox, Role.WRITER, WaitResult.READY);
         } else if (name.equals("relay") || name.endsWith(" fails")) {
-            waits("reader", inbox, Role.READER, Wait.READY);
+            waits("reader", inbox, Role.READER, WaitResult.READY);
         } else if (name.equals("idle")) {
             inbox.onOrphan(() -> told++);
         } else if (name.equals("told")) {
@@ -60,25 +60,25 @@ public final class WaitScenario implements Explorer.Scenario {
     public void begin() {
         switch (name) {
             case "offer/park" -> {
-                waits("reader", inbox, Role.READER, Wait.READY);
+                waits("reader", inbox, Role.READER, WaitResult.READY);
                 completes(inbox);
             }
             case "token/park" -> {
-                waits("reader", inbox, Role.READER, Wait.READY);
+                waits("reader", inbox, Role.READER, WaitResult.READY);
                 explorer.start("offerer", () -> inbox.offerToken("token"));
             }
             case "close/park" -> {
-                waits("reader", inbox, Role.READER, Wait.CLOSED);
+                waits("reader", inbox, Role.READER, WaitResult.CLOSED);
                 explorer.start("closer", inbox::close);
             }
             case "fail/park" -> {
                 client.readerNeeds = 2; // but a failure is enough
-                waits("reader", inbox, Role.READER, Wait.READY);
+                waits("reader", inbox, Role.READER, WaitResult.READY);
                 explorer.start("failing", () -> inbox.fail(new IllegalStateException()));
             }
             case "lead/park" -> {
-                waits("reader", inbox, Role.READER, Wait.READY);
-                waits("leader", second, Role.READER, Wait.READY);
+                waits("reader", inbox, Role.READER, WaitResult.READY);
+                waits("leader", second, Role.READER, WaitResult.READY);
                 together(inbox, second);
             }
             case "relay", "wake fails" -> {
@@ -89,24 +89,24 @@ public final class WaitScenario implements Explorer.Scenario {
                 completes(inbox);
             }
             case "event/park", "post" -> {
-                waits("reader", inbox, Role.READER, Wait.READY);
+                waits("reader", inbox, Role.READER, WaitResult.READY);
                 completes(second);
             }
             case "unarmed" -> {
-                waits("reader", inbox, Role.READER, Wait.READY);
+                waits("reader", inbox, Role.READER, WaitResult.READY);
                 completes(inbox);
             }
             case "unarmed, full batch" -> {
-                waits("reader", inbox, Role.READER, Wait.READY);
+                waits("reader", inbox, Role.READER, WaitResult.READY);
                 together(second, second, inbox);
             }
             case "event, full batch" -> {
-                waits("reader", inbox, Role.READER, Wait.READY);
+                waits("reader", inbox, Role.READER, WaitResult.READY);
                 completes(second);
                 together(second, inbox);
             }
             case "post, full batch" -> {
-                waits("reader", inbox, Role.READER, Wait.READY);
+                waits("reader", inbox, Role.READER, WaitResult.READY);
                 completes(second);
                 explorer.start("device 2", () -> complete(inbox));
             }
@@ -119,7 +119,7 @@ public final class WaitScenario implements Explorer.Scenario {
     private void beginWithTwoRoles() {
         switch (name) {
             case "shared" -> {
-                waits("reader", inbox, Role.READER, Wait.READY);
+                waits("reader", inbox, Role.READER, WaitResult.READY);
                 completes(inbox, inbox);
             }
             case "leave" -> {
@@ -127,7 +127,7 @@ public final class WaitScenario implements Explorer.Scenario {
                 completes(inbox);
             }
             case "credit" -> {
-                waits("reader", inbox, Role.READER, Wait.READY);
+                waits("reader", inbox, Role.READER, WaitResult.READY);
                 explorer.start("owing", () -> {
                     inbox.enter();
                     client.creditOwed = true;
@@ -154,9 +154,9 @@ public final class WaitScenario implements Explorer.Scenario {
     }
 
     /** A thread that waits without a deadline, and ends as it should. */
-    private void waits(String who, CompletionInbox where, Role role, Wait expected) {
+    private void waits(String who, CompletionInbox where, Role role, WaitResult expected) {
         explorer.start(who, () -> {
-            Wait end = where.await(role, Long.MAX_VALUE);
+            WaitResult end = where.await(role, Long.MAX_VALUE);
             if (end != expected) {
                 faults.add(who + " ends " + end);
             }

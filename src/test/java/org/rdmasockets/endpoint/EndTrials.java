@@ -227,7 +227,7 @@ abstract class EndTrials extends EndpointTrial {
         Pair first = connect();
         Pair pair = connectSharing(first);
         Domain domain = pair.client().link.domain;
-        int large = Slabs.MOST_BYTES + 1; // smaller pieces of memory stay with the domain
+        int large = BufferPool.MOST_BYTES + 1; // smaller pieces of memory stay with the domain
         Forged.sendPieces(pair.server(), 64 << 20, large / 8000, 8000);
         Await.until("much of a message has come", () -> {
             assertThrows(SocketTimeoutException.class, () -> pair.client().receive(Duration.ofMillis(50)));
@@ -245,7 +245,7 @@ abstract class EndTrials extends EndpointTrial {
         pair.server().link.connection().locked(() -> { // which takes nothing in meanwhile
             for (int i = 0; i < 50; i++) {
                 pair.client().link.connection().locked(() -> pair.client().link.sends
-                        .tell(new Notice(Header.of(Header.Kind.LEASE_RELEASE))));
+                        .tell(new ControlMessage(Header.of(Header.Kind.LEASE_RELEASE))));
             }
             pair.client().close();
         });

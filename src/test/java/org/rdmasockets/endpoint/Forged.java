@@ -10,7 +10,7 @@ final class Forged extends Operation {
     private final LocalRegion bytes;
     /** Begins the bytes, with the counts of the time when they are sent; null if they are sent as they are. */
     private final Header header;
-    private final Link link;
+    private final EndpointProtocol link;
     private volatile boolean sent;
 
     /** A message as it is. */
@@ -18,7 +18,7 @@ final class Forged extends Operation {
         this(bytes, null, null);
     }
 
-    private Forged(LocalRegion bytes, Header header, Link link) {
+    private Forged(LocalRegion bytes, Header header, EndpointProtocol link) {
         super(null, null);
         this.bytes = bytes;
         this.header = header;

@@ -279,7 +279,7 @@ abstract class GroupTrials extends EndpointTrial {
 
     private void assertRefused(InetSocketAddress entrance, byte[] pass) {
         assertThrows(ConnectException.class,
-                () -> builder().connectUntil(entrance, pass, Deadlines.after(PATIENCE)).close());
+                () -> builder().connectUntil(entrance, pass, NanoTimes.after(PATIENCE)).close());
     }
 
     private static byte[] pass(int rank, int token) {
@@ -313,7 +313,7 @@ abstract class GroupTrials extends EndpointTrial {
     @Test
     void aPassIsGoodForOneConnectionToOneNode() throws Exception {
         List<InetSocketAddress> nodes = TcpExchangeTest.freeAddresses(3);
-        long deadline = Deadlines.after(PATIENCE);
+        long deadline = NanoTimes.after(PATIENCE);
         Call<RdmaNode> first = start("join 0",
                 () -> RdmaNode.join(builder(), fixture().address(), nodes, 0, PATIENCE));
         NodeEntrance second = closing(new NodeEntrance(builder(), fixture().address(), 1, 3));
@@ -358,7 +358,7 @@ abstract class GroupTrials extends EndpointTrial {
                 strangers.add(run("stranger", () -> {
                     while (!closed.get()) {
                         assertThrows(IOException.class,
-                                () -> builder().connectUntil(at, pass, Deadlines.after(PATIENCE)).close());
+                                () -> builder().connectUntil(at, pass, NanoTimes.after(PATIENCE)).close());
                         refused.countDown();
                     }
                 }));
@@ -386,7 +386,7 @@ abstract class GroupTrials extends EndpointTrial {
             strangers.add(run("stranger", () -> {
                 while (!first.isDone()) {
                     assertThrows(IOException.class, () -> builder().connectUntil(entrance, pass(2, token),
-                            Deadlines.after(PATIENCE)).close());
+                            NanoTimes.after(PATIENCE)).close());
                 }
             }));
         }

@@ -125,7 +125,7 @@ abstract class LeaseTrials extends EndpointTrial {
     void whatIsAskedForBeforeTheAcceptIsGivenAfterIt() throws Exception {
         RdmaEndpointServer server = closing(builder().listen(anyPort()));
         RdmaEndpoint client = closing(builder().connect(server.localAddress()));
-        Link link = client.link;
+        EndpointProtocol link = client.link;
         List<Pending<RemoteLease>> asked = new ArrayList<>();
         for (int i = 0; i < 12; i++) {
             asked.add(link.compute(all -> all.borrower.ask(1 << 20, Duration.ofHours(1).toNanos(),
@@ -168,7 +168,7 @@ abstract class LeaseTrials extends EndpointTrial {
     @Test
     void aLeaseThatNobodyWaitsForGoesBack() throws Exception {
         Pair pair = connect();
-        Link link = pair.client().link;
+        EndpointProtocol link = pair.client().link;
         Pending<RemoteLease> answer = link.compute(
                 all -> all.borrower.ask(64, Duration.ofHours(1).toNanos(), Set.of()));
         Await.until("the answer", answer::isDone);

@@ -83,7 +83,7 @@ abstract class RawTrials extends EndpointTrial {
         if (!pair.client().supports(Capability.RECEIVER_NOT_READY_RETRY)) {
             return; // there, it would break the connection: RFC 5041
         }
-        Link link = pair.client().link;
+        EndpointProtocol link = pair.client().link;
         pair.client().startSendRaw(filled(pair.client(), 8, 3), OptionalInt.empty());
         pair.client().close();
         assertFalse(link.connection().isDelivered());

@@ -173,7 +173,7 @@ class TcpExchangeTest {
             public void from(int other, byte[] bytes) {
                 assertArrayEquals(new byte[] {(byte) other, (byte) rank}, bytes);
             }
-        }, secret.getBytes(StandardCharsets.US_ASCII), Deadlines.after(limit)));
+        }, secret.getBytes(StandardCharsets.US_ASCII), NanoTimes.after(limit)));
     }
 
     @Test

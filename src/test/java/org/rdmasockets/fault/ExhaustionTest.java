@@ -25,7 +25,7 @@ import org.rdmasockets.provider.sharedmemory.ChildJvm;
 @Timeout(240)
 class ExhaustionTest {
     private static final List<String> GRANTED = List.of("--enable-native-access=ALL-UNNAMED",
-            "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.provider.sharedmemory.LinkEnd=debug");
+            "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.provider.sharedmemory.LinkDispatcher=debug");
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
     private static final int BYSTANDERS = 5;
     private static final int PIECE = 4096;

@@ -37,7 +37,7 @@ class KnownFaultsTest {
 
     @Test
     void aRequestThatCannotBeTakenInIsRefusedAndTheLinkStays() throws Exception {
-        costsThatConnectionAlone(true, Side.LIBRARY, "LinkEnd\\.(onConnect|register|offer|lose|sendRejection)", BURST);
+        costsThatConnectionAlone(true, Side.LIBRARY, "LinkDispatcher\\.(onConnect|register|offer|lose|sendRejection)", BURST);
     }
 
     @Test
@@ -47,7 +47,7 @@ class KnownFaultsTest {
 
     @Test
     void aConnectionThatConnectCannotReturnIsReset() throws Exception {
-        costsThatConnectionAlone(false, Side.CALLER, "choice/ClientEnd\\.(connect|connectAuto|attempt|log|because)", 0);
+        costsThatConnectionAlone(false, Side.CALLER, "choice/Connector\\.(connect|connectAuto|attempt|log|because)", 0);
     }
 
     @Test
@@ -76,7 +76,7 @@ class KnownFaultsTest {
 
     @Test
     void entriesBehindOneThatWasLostAreLeftOut() throws Exception {
-        costsThatConnectionAlone(true, Side.LIBRARY, "LinkPeer\\.on|sharedmemory/ReceiveQueue\\.", 0);
+        costsThatConnectionAlone(true, Side.LIBRARY, "RemotePeer\\.on|sharedmemory/ReceiveQueue\\.", 0);
     }
 
     @Test
@@ -103,7 +103,7 @@ class KnownFaultsTest {
 
     @Test
     void theSocketOfALinkIsClosedWhateverIsThrown() throws Exception {
-        String place = "os/(PacketSocket\\.(accept|free|peer|closed)|Closer\\.)|link/(Arrival|LinkListener)\\.|"
+        String place = "os/(PacketSocket\\.(accept|free|peer|closed)|Closer\\.)|link/(IncomingLink|LinkListener)\\.|"
                 + "LinkHub\\.(welcome|admit|excess|dropped|arrived)";
         for (int i = 0; i < 4; i++) { // what is lost once in each round is more than may be held
             costsThatConnectionAlone(true, Side.LIBRARY, place, 0);
@@ -113,7 +113,7 @@ class KnownFaultsTest {
     /** In new processes, as two that know each other do not dial again. */
     @Test
     void aDialThatFindsNoMemoryEndsForWhoeverWaits() throws Exception {
-        costsTheFirstConnectionsAlone(Side.LIBRARY, false, "link/Dial\\.(ready|finish)");
+        costsTheFirstConnectionsAlone(Side.LIBRARY, false, "link/LinkConnector\\.(ready|finish)");
     }
 
     /** With no connection yet, nothing else comes by and looks again. */
@@ -141,7 +141,7 @@ class KnownFaultsTest {
             assertTrue(endpoints.start(false), () -> "" + endpoints.complaints());
             endpoints.serveEndpoints();
             Pattern place = Pattern.compile("endpoint/(RdmaEndpoint(Server|Builder)?\\.(<init>|over|acc|conn)"
-                    + "|Assembly\\.<)");
+                    + "|MessageReassembler\\.<)");
             int found = endpoints.throwAt(true, Side.CALLER, place, 0)
                     + endpoints.throwAt(false, Side.CALLER, place, 0);
             assertTrue(found > 2, "only so many points: " + found);

@@ -21,7 +21,7 @@ class CompiledApartGuardTest {
 
     @ParameterizedTest
     @CsvSource({"transport.Dialer, dial", "transport.StreamTransport, allocate", "transport.VerbsListener, onEvent",
-        "provider.sharedmemory.LinkEnd, onEntry"})
+        "provider.sharedmemory.LinkDispatcher, onEntry"})
     void noCallerIsCompiledWithIt(String type, String name) throws IOException, ClassNotFoundException {
         int bytes = longest(Class.forName("org.rdmasockets." + type), name);
         assertTrue(bytes > MOST_INLINED_BYTES, () -> name + " has " + bytes + " bytes, so each of its callers is "

@@ -227,7 +227,7 @@ public final class LoggingGuest {
                 return line.getSourceClassName() + " " + line.getSourceMethodName() + ": " + line.getLoggerName();
             }
         }
-        return lines.stream().anyMatch(line -> line.getLoggerName().equals("org.rdmasockets.choice.ClientEnd"))
+        return lines.stream().anyMatch(line -> line.getLoggerName().equals("org.rdmasockets.choice.Connector"))
                 ? "each line names its place" : "no line of a connect: " + lines.size();
     }
 
@@ -300,7 +300,7 @@ public final class LoggingGuest {
         await("details", () -> {
             meet(server);
             return lines.stream().anyMatch(line -> line.getLevel() == Level.FINE
-                    && line.getLoggerName().equals("org.rdmasockets.choice.ClientEnd"));
+                    && line.getLoggerName().equals("org.rdmasockets.choice.Connector"));
         });
         return "details are written once asked for";
     }

@@ -41,7 +41,7 @@ final class JavaPeer implements StreamPeer {
     private boolean placing;
     /** Memory that this end maps, where the other end leaves how much it had written to the stream at that time. */
     private final SimulatedRegion mapped;
-    private Mapping mapping;
+    private MemoryMapper mapping;
     private boolean announced;
     /** The last such number that this end has left at the other. */
     private long placed = -1;
@@ -267,7 +267,7 @@ final class JavaPeer implements StreamPeer {
         }
         try {
             if (mapping == null) {
-                mapping = Mapping.of(connection);
+                mapping = MemoryMapper.of(connection);
                 mapping.reserve(MAP_OFFSET, Long.BYTES);
             }
             announced = mapping.announce(0, mapped);

@@ -81,7 +81,7 @@ class StreamMemoryTest {
     /** The lengths of the chunks that were announced since the last call. */
     private List<Integer> announced() {
         List<Integer> lengths = c.takePosted().stream().map(FakeQueuePair.Send::payload)
-                .filter(payload -> payload.length == TargetTable.ENTRY_BYTES)
+                .filter(payload -> payload.length == RemoteTargetTable.ENTRY_BYTES)
                 .map(payload -> ByteBuffer.wrap(payload).order(ByteOrder.nativeOrder()).getInt(12))
                 .toList();
         c.complete();

@@ -53,9 +53,9 @@ final class WireRules {
     WireRules(String name, ConnectData sender, ConnectData receiver) {
         this.name = name;
         this.tableAddress = sender.tableAddress();
-        this.offerAddress = sender.chunkAddress() - TargetTable.ENTRY_BYTES;
+        this.offerAddress = sender.chunkAddress() - RemoteTargetTable.ENTRY_BYTES;
         this.offersAllowed = sender.movesOn() && receiver.movesOn();
-        this.mapsAddress = receiver.tableAddress() + (long) receiver.tableEntries() * TargetTable.ENTRY_BYTES;
+        this.mapsAddress = receiver.tableAddress() + (long) receiver.tableEntries() * RemoteTargetTable.ENTRY_BYTES;
         this.mapsEnd = mapsAddress + (long) receiver.maps() * MapTable.ENTRY_BYTES;
         this.entries = new Chunk[sender.tableEntries()];
         this.limit = receiver.credits();
@@ -87,19 +87,20 @@ final class WireRules {
     boolean tableWritten(long address, byte[] data) {
         if (address == offerAddress && offersAllowed) {
             require(offered == null, "a second offer before the first was taken");
-            require(data.length == TargetTable.ENTRY_BYTES, "offer of " + data.length + " bytes");
+            require(data.length == RemoteTargetTable.ENTRY_BYTES, "offer of " + data.length + " bytes");
             MemorySegment entry = MemorySegment.ofArray(data);
             offered = chunk(entry.get(ValueLayout.JAVA_LONG_UNALIGNED, 0),
                     entry.get(ValueLayout.JAVA_INT_UNALIGNED, 12));
             return true;
         }
         long offset = address - tableAddress;
-        if (offset < 0 || offset >= (long) entries.length * TargetTable.ENTRY_BYTES) {
+        if (offset < 0 || offset >= (long) entries.length * RemoteTargetTable.ENTRY_BYTES) {
             return false;
         }
         require(offered == null, "a chunk before the answer to an offer");
-        require(offset == (long) nextEntry * TargetTable.ENTRY_BYTES, "entry at " + offset + ", not " + nextEntry);
-        require(data.length == TargetTable.ENTRY_BYTES, "entry of " + data.length + " bytes");
+        require(offset == (long) nextEntry * RemoteTargetTable.ENTRY_BYTES,
+                "entry at " + offset + ", not " + nextEntry);
+        require(data.length == RemoteTargetTable.ENTRY_BYTES, "entry of " + data.length + " bytes");
         MemorySegment entry = MemorySegment.ofArray(data);
         lend(nextEntry, entry.get(ValueLayout.JAVA_LONG_UNALIGNED, 0), entry.get(ValueLayout.JAVA_INT_UNALIGNED, 12));
         nextEntry = (nextEntry + 1) % entries.length;

@@ -129,6 +129,6 @@ final class ControlCall {
 
     /** The exception for a positive errno of this function, with a remedy where one is known. */
     VerbsException failure(int errorNumber, String text) {
-        return new VerbsException(name, errorNumber, text, Remedies.of(name, errorNumber));
+        return new VerbsException(name, errorNumber, text, IbverbsRemedies.of(name, errorNumber));
     }
 }

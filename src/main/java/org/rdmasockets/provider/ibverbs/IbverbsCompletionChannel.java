@@ -107,7 +107,7 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
             }
             if (error != Errno.EINTR.number()) {
                 throw new VerbsException("ibv_get_cq_event", error, "device=" + device,
-                        Remedies.of("ibv_get_cq_event", error));
+                        IbverbsRemedies.of("ibv_get_cq_event", error));
             }
         }
         return null;

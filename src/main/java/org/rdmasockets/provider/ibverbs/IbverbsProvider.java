@@ -27,7 +27,7 @@ public final class IbverbsProvider implements VerbsProvider {
 
     @Override
     public Optional<String> unavailability() {
-        return Availability.problem();
+        return IbverbsAvailability.problem();
     }
 
     /** Refuses where the generated classes could not even be initialised. */

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import org.rdmasockets.lock.PlainLock;
+import org.rdmasockets.lock.SmallMutex;
 import org.rdmasockets.provider.ibverbs.generated.rdma_cm_event;
 import org.rdmasockets.provider.ibverbs.generated.rdma_cm_id;
 import org.rdmasockets.provider.ibverbs.generated.rdma_event_channel;
@@ -40,7 +40,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
      * Held during {@code rdma_get_cm_event}, which moves the queue pair of an identifier when its peer answers, and
      * while a queue pair is taken off its identifier: so it never moves one that is being destroyed.
      */
-    final PlainLock channelLock = new PlainLock();
+    final SmallMutex channelLock = new SmallMutex();
 
     /** Makes a channel; throws if none can be had. */
     RdmacmConnectionManager(DeviceTable devices) throws VerbsException {
@@ -136,14 +136,14 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
 
     /** Copies an event and acknowledges it; null if nobody may get it any more. */
     private Delivery copyAndAcknowledge(MemorySegment event) throws VerbsException {
-        boolean request = ConnectionEvents.isRequest(event);
+        boolean request = ConnectionEventReader.isRequest(event);
         MemorySegment about = request ? rdma_cm_event.listen_id(event) : rdma_cm_event.id(event);
         RdmacmIdentifier identifier = identifiers.get(rdma_cm_id.context(about).address());
         ConnectionEvent copy = null;
         if (request) {
             copy = copyRequest(identifier, event);
         } else if (identifier != null) {
-            copy = ConnectionEvents.copy(event);
+            copy = ConnectionEventReader.copy(event);
         }
         ControlCalls.RDMA_ACK_CM_EVENT.check("", event);
         return copy == null ? null : new Delivery(identifier, copy);
@@ -155,7 +155,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
      * can block, after that.
      */
     private ConnectionEvent copyRequest(RdmacmIdentifier listener, MemorySegment event) {
-        ConnectionParameters parameters = ConnectionParameterCodec.read(ConnectionEvents.parameters(event));
+        ConnectionParameters parameters = ConnectionParameterCodec.read(ConnectionEventReader.parameters(event));
         MemorySegment pointer = rdma_cm_event.id(event);
         long number = lastNumber.incrementAndGet();
         rdma_cm_id.context(pointer, MemorySegment.ofAddress(number));

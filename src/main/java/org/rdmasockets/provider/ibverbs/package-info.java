@@ -10,7 +10,7 @@
  *     and the last child of a closed parent destroys it. So nothing native is used after it was freed, and the order
  *     of destruction is right in whatever order things are closed.
  * <li>{@code RdmacmConnectionManager} reads one non-blocking event channel; its thread is the caller's.
- * <li>{@code Availability} says why RDMA cannot be used, before any generated class is touched.
+ * <li>{@code IbverbsAvailability} says why RDMA cannot be used, before any generated class is touched.
  * </ul>
  *
  * <p>Threads: any thread may enter anywhere. An object's monitor is held during a post or a poll and never while

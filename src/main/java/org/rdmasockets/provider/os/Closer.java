@@ -2,7 +2,7 @@ package org.rdmasockets.provider.os;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.LibraryThreads;
 
 /**
  * Closes descriptors that a peer has had a hand in, on threads of its own. Such a {@code close} may last as long as the
@@ -47,7 +47,7 @@ final class Closer implements Runnable {
         threads++;
         boolean started = false;
         try {
-            OwnThread.unstarted("rdma-sockets-closer", new Closer()).start();
+            LibraryThreads.unstarted("rdma-sockets-closer", new Closer()).start();
             started = true;
         } catch (Error e) { // whoever gives something up is not to lose more for that
             return;

@@ -2,14 +2,14 @@ package org.rdmasockets.provider.os;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import org.rdmasockets.lock.Field;
+import org.rdmasockets.lock.VarHandles;
 
 /**
  * Something native that is freed when it is closed and nobody uses it any more. Any thread may call. Neither entering
  * nor leaving waits, allocates or takes a lock.
  */
 public abstract class Guard implements AutoCloseable {
-    private static final VarHandle USERS = Field.of(MethodHandles.lookup(), "users", int.class);
+    private static final VarHandle USERS = VarHandles.of(MethodHandles.lookup(), "users", int.class);
     /** The sign bit of {@link #users}. */
     private static final int CLOSED = Integer.MIN_VALUE;
 

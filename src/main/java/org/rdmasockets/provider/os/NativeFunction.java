@@ -25,7 +25,10 @@ final class NativeFunction {
     /** So often is tried again what others wait for, such as being woken. */
     private static final int SURE_TRIES = 20;
 
-    /** The one signature, on its own because {@link Availability} tries it: where native access is denied it fails. */
+    /**
+     * The one signature, on its own because {@link SharedMemoryAvailability} tries it: where native access is denied it
+     * fails.
+     */
     static final class Signature {
         private Signature() {}
 
@@ -139,6 +142,6 @@ final class NativeFunction {
 
     /** The exception for a failure, with the arguments that matter to a person, and a remedy if one is known. */
     VerbsException failure(long errorNumber, String text) {
-        return new VerbsException(name, (int) errorNumber, text, Remedies.of(name, (int) errorNumber));
+        return new VerbsException(name, (int) errorNumber, text, SharedMemoryRemedies.of(name, (int) errorNumber));
     }
 }

@@ -151,7 +151,7 @@ public final class PacketSocket extends Guard {
     /** How many descriptors this process may have, as {@code ulimit -n} says it. */
     public static int mostDescriptors() {
         try {
-            String limits = Availability.read(LIMITS);
+            String limits = SharedMemoryAvailability.read(LIMITS);
             String behind = limits.substring(limits.indexOf(OPEN_FILES) + OPEN_FILES.length());
             return (int) Math.min(Integer.MAX_VALUE, Long.parseLong(new StringTokenizer(behind).nextToken()));
         } catch (IOException | RuntimeException e) {

@@ -9,7 +9,7 @@ import java.util.function.Consumer;
 
 /**
  * The choke point: functions of the C library and numbers of Linux, the same on x86-64 and aarch64. Whoever comes here
- * has asked {@link Availability} first, because initialisation fails where native access is denied.
+ * has asked {@link SharedMemoryAvailability} first, because initialisation fails where native access is denied.
  */
 @SuppressWarnings("restricted")
 final class Posix {

@@ -76,8 +76,8 @@ public final class SealedMemory extends Guard {
      * could wait is asked of another kind of file. Throws {@code EPROTO} if it is something else; another errno if this
      * process lacks something.
      */
-    public static Mapping map(int descriptor, long bytes) throws VerbsException {
-        return new Mapping(mapAt(descriptor, bytes), bytes);
+    public static SharedMapping map(int descriptor, long bytes) throws VerbsException {
+        return new SharedMapping(mapAt(descriptor, bytes), bytes);
     }
 
     /** Maps a descriptor as {@link #map} does; the address. */

@@ -26,7 +26,7 @@ final class UserNamespace {
 
     private static int overflowUser(Path file) {
         try {
-            return Integer.parseUnsignedInt(Availability.read(file).strip());
+            return Integer.parseUnsignedInt(SharedMemoryAvailability.read(file).strip());
         } catch (IOException | RuntimeException e) {
             return DEFAULT_OVERFLOW;
         }
@@ -47,7 +47,7 @@ final class UserNamespace {
     private static List<long[]> map(Path file) {
         try {
             List<long[]> ranges = new ArrayList<>();
-            StringTokenizer words = new StringTokenizer(Availability.read(file));
+            StringTokenizer words = new StringTokenizer(SharedMemoryAvailability.read(file));
             while (words.hasMoreTokens()) {
                 ranges.add(new long[] {Long.parseLong(words.nextToken()), Long.parseLong(words.nextToken()),
                     Long.parseLong(words.nextToken())});

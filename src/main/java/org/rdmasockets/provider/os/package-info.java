@@ -4,8 +4,8 @@
  *
  * <ul>
  * <li>{@code Posix} is the choke point, with {@code NativeFunction} the only user of the {@code Linker}; every failure
- *     names function, errno, arguments and remedy. {@code Availability} says why it cannot be used, before it is
- *     touched.
+ *     names function, errno, arguments and remedy. {@code SharedMemoryAvailability} says why it cannot be used, before
+ *     it is touched.
  * <li>{@code Guard} makes use after free impossible: who touches something native has entered it, and the last to leave
  *     a closed one frees it. So neither a descriptor number nor an address range is ever used for its next owner.
  * <li>{@code Mappings} keeps a budget, so that the JVM never lacks mappings. What is unmapped is private memory for a

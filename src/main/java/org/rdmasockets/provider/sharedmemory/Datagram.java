@@ -51,7 +51,7 @@ final class Datagram {
         int data = request.bytes() != null ? request.bytesLength() : (int) request.elements().totalBytes();
         memory.set(ValueLayout.JAVA_BYTE, LENGTH_OFFSET, (byte) (data >>> 8));
         memory.set(ValueLayout.JAVA_BYTE, LENGTH_OFFSET + 1, (byte) data);
-        Gather.copyTo(request, 0, memory, HEADER_BYTES, data);
+        ScatterGatherCopier.copyTo(request, 0, memory, HEADER_BYTES, data);
         lengthBytes = HEADER_BYTES + data;
         hasImmediate = request.opcode() == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
         immediate = request.immediate();

@@ -10,7 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import org.rdmasockets.provider.sharedmemory.link.Dial;
+import org.rdmasockets.provider.sharedmemory.link.LinkConnector;
 import org.rdmasockets.provider.sharedmemory.link.DialHandler;
 import org.rdmasockets.provider.sharedmemory.link.Link;
 import org.rdmasockets.provider.sharedmemory.link.LinkListener;
@@ -78,12 +78,12 @@ public final class DatagramPorts {
         private final CountDownLatch known = new CountDownLatch(1);
         private final long begunNanos = System.nanoTime();
         /** Set before it is known, one of the two. */
-        private LinkEnd end;
+        private LinkDispatcher end;
         private String refusal;
         private int namesGivenUp;
         private long sinceNanos;
         /** Null until the search has begun, and if that failed at once. */
-        private volatile Dial dial;
+        private volatile LinkConnector dial;
         /** Whether the peer's process was rung since it was found: from then on it asks for that itself. */
         private volatile boolean rung;
 
@@ -104,7 +104,7 @@ public final class DatagramPorts {
 
         @Override
         public void onLink(Link link) {
-            end = (LinkEnd) link.handler();
+            end = (LinkDispatcher) link.handler();
             namesGivenUp = link.peerNamesGivenUp();
             known.countDown();
         }
@@ -163,7 +163,7 @@ public final class DatagramPorts {
         }
 
         private void giveUp() {
-            Dial attempt = dial;
+            LinkConnector attempt = dial;
             if (attempt != null) {
                 attempt.close();
             }

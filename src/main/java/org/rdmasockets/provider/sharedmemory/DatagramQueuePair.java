@@ -108,13 +108,13 @@ final class DatagramQueuePair extends QueueOwner {
 
     /** Copies the data to whom it is for, if there is anybody; how the request ends. */
     private int deliver(SendRequest request) {
-        if (!Gather.enter(request, domain, false)) {
+        if (!ScatterGatherCopier.enter(request, domain, false)) {
             return Status.LOCAL_PROTECTION;
         }
         try {
             datagram.fill(request);
         } finally {
-            Gather.leave(request);
+            ScatterGatherCopier.leave(request);
         }
         DatagramQueuePair target = table.find(request.destinationNumber() ^ SharedMemoryFabric.DATAGRAM_BIT);
         if (target != null) {
@@ -146,7 +146,8 @@ final class DatagramQueuePair extends QueueOwner {
             boolean needsKey = attributes.state() == QueuePairState.INIT;
             boolean wrongPort = attributes.get(Field.PORT).orElse(1) != 1;
             if (!follows(attributes.state()) || needsKey && key.isEmpty() || wrongPort) {
-                throw Refusals.invalid("ibv_modify_qp", "qp=" + number + ", state is " + state + ", " + attributes,
+                throw SharedMemoryErrors.invalid("ibv_modify_qp",
+                        "qp=" + number + ", state is " + state + ", " + attributes,
                         "from RESET to INIT with PORT 1 and QUEUE_KEY, to READY_TO_RECEIVE, to READY_TO_SEND; from any "
                         + "state to ERROR or RESET");
             }

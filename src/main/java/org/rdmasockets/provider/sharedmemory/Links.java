@@ -18,12 +18,12 @@ final class Links implements LinkOwner {
     /** Null until first use; written under this monitor. */
     private volatile LinkHub hub;
     /** The last of the links with more entries than one call of the waiting thread takes; each knows the one before. */
-    private final AtomicReference<LinkEnd> busy = new AtomicReference<>();
+    private final AtomicReference<LinkDispatcher> busy = new AtomicReference<>();
     /** Who was found to listen where. */
     private final Map<InetSocketAddress, Route> routes = new ConcurrentHashMap<>();
 
     /** A process that listens on an address, as long as it has given up no more names. */
-    private record Route(LinkEnd end, int namesGivenUp) {
+    private record Route(LinkDispatcher end, int namesGivenUp) {
         boolean isCurrent() {
             return end.isOpen() && end.link.peerNamesGivenUp() == namesGivenUp;
         }
@@ -55,11 +55,11 @@ final class Links implements LinkOwner {
 
     @Override
     public LinkHandler onLink(Link link) {
-        return new LinkEnd(fabric, link);
+        return new LinkDispatcher(fabric, link);
     }
 
     /** The link to the process that listens on an address; null if that is not known, or not any more. */
-    LinkEnd route(InetSocketAddress destination) {
+    LinkDispatcher route(InetSocketAddress destination) {
         Route known = routes.get(destination);
         if (known != null && !known.isCurrent()) {
             routes.remove(destination, known);
@@ -69,7 +69,7 @@ final class Links implements LinkOwner {
     }
 
     /** The process at the other end of a link was found to listen on an address. */
-    void rememberRoute(InetSocketAddress destination, LinkEnd end) {
+    void rememberRoute(InetSocketAddress destination, LinkDispatcher end) {
         if (routes.size() >= MOST_ROUTES) {
             routes.values().removeIf(route -> !route.isCurrent());
         }
@@ -84,8 +84,8 @@ final class Links implements LinkOwner {
     }
 
     /** Remembers a link that has more entries; whoever waits goes on with it. Takes no memory. */
-    void drainLater(LinkEnd end) {
-        LinkEnd before;
+    void drainLater(LinkDispatcher end) {
+        LinkDispatcher before;
         do {
             before = busy.get();
             end.nextBusy = before;
@@ -99,17 +99,17 @@ final class Links implements LinkOwner {
 
     /** Goes on with links that had more entries, once each; those that an error leaves out are remembered on. */
     void drainBusy() {
-        LinkEnd end = isBusy() ? busy.getAndSet(null) : null;
+        LinkDispatcher end = isBusy() ? busy.getAndSet(null) : null;
         try {
             while (end != null) {
-                LinkEnd drained = end;
+                LinkDispatcher drained = end;
                 end = drained.nextBusy;
                 drained.nextBusy = null;
                 drained.drainPostponed();
             }
         } finally {
             while (end != null) {
-                LinkEnd left = end;
+                LinkDispatcher left = end;
                 end = left.nextBusy;
                 drainLater(left);
             }

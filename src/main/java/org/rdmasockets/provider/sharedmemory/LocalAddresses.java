@@ -43,11 +43,11 @@ final class LocalAddresses {
             throw new IllegalArgumentException("the address is not resolved: " + address);
         }
         if (fabric.isRemoved()) {
-            throw new VerbsException(call, Errno.ENODEV.number(), "address=" + Refusals.text(address),
+            throw new VerbsException(call, Errno.ENODEV.number(), "address=" + SharedMemoryErrors.text(address),
                     "the device was removed");
         }
         if (!host.isAnyLocalAddress() && !isLocal(host)) {
-            throw new VerbsException(call, Errno.ENODEV.number(), "address=" + Refusals.text(address),
+            throw new VerbsException(call, Errno.ENODEV.number(), "address=" + SharedMemoryErrors.text(address),
                     "no RDMA device for this address: shared memory reaches addresses of this host only");
         }
     }

@@ -17,7 +17,7 @@ final class LocalPeer implements Peer {
     /** Where they complete. */
     private final SharedMemoryCompletionQueue completions;
     /** What is left to who polls there. */
-    private final Arrivals arrivals;
+    private final WriteQueue arrivals;
     /** Whether it has receives of its own; who shares receives gets one for a message only once that is there. */
     private final boolean ownReceives;
     /** How many of the other end's receives were used, wrapping around; guarded by the send queue, as all below. */
@@ -71,7 +71,7 @@ final class LocalPeer implements Peer {
     }
 
     @Override
-    public int tell(Notice notice, int messages) {
+    public int tell(PendingSend notice, int messages) {
         boolean leaves;
         try {
             leaves = !notice.send && (locked || mayLeave()) && leave(notice);
@@ -106,7 +106,7 @@ final class LocalPeer implements Peer {
     }
 
     /** Leaves a write to who polls; false if it cannot be left. */
-    private boolean leave(Notice notice) {
+    private boolean leave(PendingSend notice) {
         if (!locked) {
             lock();
         }
@@ -119,7 +119,7 @@ final class LocalPeer implements Peer {
     }
 
     /** Does what who polls would have done, if nobody does any more. */
-    private void bringIfArmed(Notice notice) {
+    private void bringIfArmed(PendingSend notice) {
         // The fence is between our entry and the flag; who arms looks for entries after it has set that.
         VarHandle.fullFence();
         if (arrivals.isArmed() && arrivals.takeIn()) {
@@ -128,7 +128,7 @@ final class LocalPeer implements Peer {
     }
 
     /** Fills a receive at once, after what was left. */
-    private int bring(Notice notice) {
+    private int bring(PendingSend notice) {
         boolean report = !arrivals.isTaken(left) && arrivals.takeIn();
         int status = receives.take(notice);
         if (report) {

@@ -48,7 +48,7 @@ interface Peer {
      * {@link Status#NO_ROOM}: then {@link SendQueue#resume} is called when that may have changed; else how the request
      * failed.
      */
-    int tell(Notice notice, int messages);
+    int tell(PendingSend notice, int messages);
 
     /** Takes in what the other end told before it refused: a failure must not overtake it. Without locks. */
     void catchUp();

@@ -112,7 +112,7 @@ final class PortTable {
     }
 
     private static VerbsException taken(String call, InetSocketAddress address) {
-        return new VerbsException(call, Errno.EADDRINUSE.number(), "address=" + Refusals.text(address),
+        return new VerbsException(call, Errno.EADDRINUSE.number(), "address=" + SharedMemoryErrors.text(address),
                 address.getPort() != 0
                         ? "the port is taken by another listener or connection over shared memory; take another port"
                         : "no port from " + FIRST + " to " + LAST + " is free beside those that the kernel chooses; "

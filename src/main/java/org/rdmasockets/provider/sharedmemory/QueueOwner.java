@@ -68,12 +68,12 @@ abstract class QueueOwner implements QueuePair {
 
     private static void checkOpen(String call, boolean open, String what) throws VerbsException {
         if (!open) {
-            throw Refusals.closed(call, what);
+            throw SharedMemoryErrors.closed(call, what);
         }
     }
 
     private static VerbsException noRoom(String call, SharedMemoryCompletionQueue queue, String what) {
-        return Refusals.noRoom(call, what + ", unreserved=" + queue.unreservedEntries() + ", entries="
+        return SharedMemoryErrors.noRoom(call, what + ", unreserved=" + queue.unreservedEntries() + ", entries="
                 + queue.entries());
     }
 
@@ -119,7 +119,7 @@ abstract class QueueOwner implements QueuePair {
     /** Refuses a call on a closed queue pair. */
     final void requireOpen(String call) throws VerbsException {
         if (closed) {
-            throw Refusals.closed(call, "queue pair");
+            throw SharedMemoryErrors.closed(call, "queue pair");
         }
     }
 

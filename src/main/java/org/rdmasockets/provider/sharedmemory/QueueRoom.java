@@ -2,14 +2,14 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import org.rdmasockets.lock.Field;
+import org.rdmasockets.lock.VarHandles;
 
 /**
  * How many requests of a queue are in flight: posted, and their completion, if there will be one, not yet polled. The
  * bound keeps the completion queue, which reserved as many entries, from overrunning.
  */
 class QueueRoom {
-    private static final VarHandle GIVEN = Field.of(MethodHandles.lookup(), "given", int.class);
+    private static final VarHandle GIVEN = VarHandles.of(MethodHandles.lookup(), "given", int.class);
 
     final int queuePairNumber;
     /** How often room was taken, wrapping around; guarded by the queue's lock. */

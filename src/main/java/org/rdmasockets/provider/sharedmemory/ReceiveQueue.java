@@ -3,7 +3,7 @@ package org.rdmasockets.provider.sharedmemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import org.rdmasockets.lock.Field;
+import org.rdmasockets.lock.VarHandles;
 import org.rdmasockets.lock.StackRoom;
 import org.rdmasockets.provider.sharedmemory.link.LinkSlot;
 import org.rdmasockets.verbs.AccessFlag;
@@ -16,14 +16,14 @@ import org.rdmasockets.verbs.ReceiverNotReadyTimer;
 
 /**
  * The posted receives of a queue pair. A message takes the oldest: {@link #begin}, {@link #put} for each part of the
- * data, {@link #finish}. The monitor is taken inside the lock of a peer's send queue and that of {@link Arrivals}, and
- * inside it only that of a shared receive queue and then that of the completion queue.
+ * data, {@link #finish}. The monitor is taken inside the lock of a peer's send queue and that of {@link WriteQueue},
+ * and inside it only that of a shared receive queue and then that of the completion queue.
  *
  * <p>With a shared receive queue nothing is posted here: a message takes a receive from there. A peer in another
  * process, which sends only what there is a receive for, asks for one by {@link #want}.
  */
 final class ReceiveQueue {
-    private static final VarHandle POSTED_EVER = Field.of(MethodHandles.lookup(), "postedEver", int.class);
+    private static final VarHandle POSTED_EVER = VarHandles.of(MethodHandles.lookup(), "postedEver", int.class);
     /** Most receives of a shared queue that a peer may want and not have used yet. */
     static final int MOST_WANTED = 16;
 
@@ -185,7 +185,7 @@ final class ReceiveQueue {
     }
 
     /** Takes a message of a peer in this process; what {@link Peer#tell} returns. */
-    synchronized int take(Notice notice) {
+    synchronized int take(PendingSend notice) {
         int length = notice.send ? notice.lengthBytes : 0;
         int status = begin(length);
         if (status != Status.SUCCESS) {
@@ -265,7 +265,7 @@ final class ReceiveQueue {
     }
 
     /** Fills from a notice or, if that is null, from memory. */
-    private boolean fill(Notice notice, MemorySegment source, long offset, long length) {
+    private boolean fill(PendingSend notice, MemorySegment source, long offset, long length) {
         long skip = filled;
         long done = 0;
         for (int i = 0; i < receives.elements() && done < length; i++) {
@@ -288,7 +288,7 @@ final class ReceiveQueue {
         return done == length;
     }
 
-    private boolean copy(int element, long skip, Notice notice, MemorySegment source, long offset, long length) {
+    private boolean copy(int element, long skip, PendingSend notice, MemorySegment source, long offset, long length) {
         SharedMemoryRegion region = receives.region(element);
         // The domain whose regions the receives name.
         ProtectionDomain domain = shared == null ? owner.domain : shared.domain();

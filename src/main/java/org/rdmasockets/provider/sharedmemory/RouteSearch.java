@@ -2,7 +2,7 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
-import org.rdmasockets.provider.sharedmemory.link.Dial;
+import org.rdmasockets.provider.sharedmemory.link.LinkConnector;
 import org.rdmasockets.provider.sharedmemory.link.DialHandler;
 import org.rdmasockets.provider.sharedmemory.link.Link;
 import org.rdmasockets.verbs.Errno;
@@ -16,14 +16,14 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
     private final SharedMemoryFabric fabric;
     private final SharedMemoryIdentifier identifier;
     /** Guarded by this, as are all fields below. */
-    private Dial dial;
+    private LinkConnector dial;
     private long deadline;
     private boolean searching;
     /** Whom to dial again, because the listener had too much to do, or null. */
     private InetSocketAddress busy;
     private long nextAttempt;
     /** The link to that process; null until it is found. */
-    private LinkEnd route;
+    private LinkDispatcher route;
     /** Why the search failed, 0 if it has not: it is told again if there was no memory for that. */
     private int failedWith;
     private String failedAs;
@@ -52,7 +52,7 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
 
     /** Dials, and says when to try again if the listener has too much to do. */
     private void attempt(InetSocketAddress destination) {
-        Dial attempt;
+        LinkConnector attempt;
         try {
             attempt = fabric.links.hub().dial(destination, this);
         } catch (VerbsException e) {
@@ -83,7 +83,7 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
 
     /** Whether the process that was dialled is known to be stopped. */
     boolean isPeerStopped() {
-        Dial attempt;
+        LinkConnector attempt;
         synchronized (this) {
             attempt = dial;
         }
@@ -91,7 +91,7 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
     }
 
     /** The link to the process that was found; null if none was. */
-    synchronized LinkEnd route() {
+    synchronized LinkDispatcher route() {
         return route;
     }
 
@@ -101,7 +101,7 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
             if (!searching) {
                 return;
             }
-            route = (LinkEnd) link.handler();
+            route = (LinkDispatcher) link.handler();
         }
         try {
             tellRoute();
@@ -195,7 +195,7 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
 
     /** Gives up. */
     void close() {
-        Dial attempt;
+        LinkConnector attempt;
         synchronized (this) {
             searching = false;
             attempt = dial;

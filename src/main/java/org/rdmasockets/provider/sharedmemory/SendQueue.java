@@ -36,9 +36,9 @@ final class SendQueue implements Deadlines.Expiring {
     private final SharedMemoryQueuePair owner;
     private final SharedMemoryCompletionQueue completions;
     private final QueueRoom room;
-    private final Notice current = new Notice();
+    private final PendingSend current = new PendingSend();
     /** A ring of requests that wait, from {@link #head}; made, as its elements, when first needed; guarded by this. */
-    private Notice[] waiting;
+    private PendingSend[] waiting;
     private int head;
     private int waits;
     /** Whether a waiting request failed, so that later ones must not touch memory; guarded by this. */
@@ -138,7 +138,7 @@ final class SendQueue implements Deadlines.Expiring {
             return refusal;
         }
         QueuePairConfig config = owner.config;
-        boolean entered = array || Gather.enter(request, owner.domain, changesHere(opcode));
+        boolean entered = array || ScatterGatherCopier.enter(request, owner.domain, changesHere(opcode));
         if (!entered && request.isInline()) {
             return Errno.EINVAL.number();
         }
@@ -165,7 +165,7 @@ final class SendQueue implements Deadlines.Expiring {
             reached = null;
         }
         if (entered != null) {
-            Gather.leave(entered);
+            ScatterGatherCopier.leave(entered);
         }
         current.release();
     }
@@ -236,7 +236,7 @@ final class SendQueue implements Deadlines.Expiring {
         if (array != null) {
             reached.put(offset, array, request.bytesOffset(), (int) length);
         } else {
-            Gather.copyTo(request, 0, reached.segment(), offset, length);
+            ScatterGatherCopier.copyTo(request, 0, reached.segment(), offset, length);
         }
         return Status.SUCCESS;
     }
@@ -250,7 +250,7 @@ final class SendQueue implements Deadlines.Expiring {
         if (reached == null) {
             return refused();
         }
-        Gather.copyFrom(request, reached.segment(), address - reached.address());
+        ScatterGatherCopier.copyFrom(request, reached.segment(), address - reached.address());
         return Status.SUCCESS;
     }
 
@@ -270,7 +270,7 @@ final class SendQueue implements Deadlines.Expiring {
             long before = request.opcode() == SendRequest.Opcode.COMPARE_AND_SWAP
                     ? (long) LONG.compareAndExchange(memory, 0, request.compareOrAdd(), request.swap())
                     : (long) LONG.getAndAdd(memory, 0, request.compareOrAdd());
-            Gather.setLong(request, before);
+            ScatterGatherCopier.setLong(request, before);
             return Status.SUCCESS;
         } finally {
             peer.leave(remote);
@@ -291,11 +291,11 @@ final class SendQueue implements Deadlines.Expiring {
             current.write(); // its bytes do not wait
         }
         if (waiting == null) {
-            waiting = new Notice[owner.config.maxSends()];
+            waiting = new PendingSend[owner.config.maxSends()];
         }
         int index = (head + waits) % waiting.length;
         if (waiting[index] == null) {
-            waiting[index] = new Notice();
+            waiting[index] = new PendingSend();
         }
         current.keep();
         waiting[index].takeOver(current);
@@ -304,7 +304,7 @@ final class SendQueue implements Deadlines.Expiring {
     }
 
     /** Tells the peer of a request if need be; false if it has to wait. */
-    private boolean tell(Notice notice) {
+    private boolean tell(PendingSend notice) {
         if (notice.status != Status.SUCCESS || !notice.send && !notice.hasImmediate) {
             return true;
         }
@@ -332,7 +332,7 @@ final class SendQueue implements Deadlines.Expiring {
         return System.nanoTime() - deadline >= 0;
     }
 
-    private void complete(Notice notice) {
+    private void complete(PendingSend notice) {
         int status = notice.status;
         if (status == Status.SUCCESS && !notice.signalled) {
             room.untake();
@@ -351,7 +351,7 @@ final class SendQueue implements Deadlines.Expiring {
         boolean unsettled;
         synchronized (this) {
             while (waits > 0 && tellFirst()) {
-                Notice notice = waiting[head];
+                PendingSend notice = waiting[head];
                 head = head + 1 == waiting.length ? 0 : head + 1;
                 waits--;
                 complete(notice);
@@ -427,7 +427,7 @@ final class SendQueue implements Deadlines.Expiring {
         }
         deadline = Deadlines.NEVER;
         while (waits > 0) {
-            Notice notice = waiting[head];
+            PendingSend notice = waiting[head];
             head = head + 1 == waiting.length ? 0 : head + 1;
             waits--;
             unreported |= completions.complete(room, notice.id, Status.FLUSHED, notice.completionOpcode());

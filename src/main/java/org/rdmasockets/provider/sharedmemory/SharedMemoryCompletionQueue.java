@@ -2,7 +2,7 @@ package org.rdmasockets.provider.sharedmemory;
 
 import java.lang.invoke.VarHandle;
 import java.util.Arrays;
-import org.rdmasockets.lock.Apart;
+import org.rdmasockets.lock.Padded;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
@@ -14,7 +14,7 @@ import org.rdmasockets.verbs.WorkCompletions;
  * Its arrays begin small and grow to the number of entries. The monitor is held for a few instructions and is the last
  * lock that is taken: a holder takes no other.
  */
-final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue {
+final class SharedMemoryCompletionQueue extends Padded implements CompletionQueue {
     private static final int FIRST_CAPACITY = 16;
 
     private final SharedMemoryDevice device;
@@ -31,14 +31,14 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     private QueueRoom[] rooms;
     private int head;
     /** What senders of this process left to who polls; also whether this is armed, which is set under the monitor. */
-    final Arrivals arrivals = new Arrivals();
+    final WriteQueue arrivals = new WriteQueue();
     /**
      * The batch that a thread polls and fills with what senders left and links bring, else null; of several threads,
      * one of theirs or null. Any thread reads it: these go past the ring if the batch is that thread's own.
      */
     private SharedMemoryWorkCompletions polled;
     /** Links that may bring completions; replaced, never changed; written under the monitor. */
-    private volatile LinkEnd[] links = {};
+    private volatile LinkDispatcher[] links = {};
     /**
      * How many completions there are; guarded by this, and read without it to find an empty queue cheaply: who
      * has armed the queue, or was told of it, has been in the monitor or hears of it by who was.
@@ -206,7 +206,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
 
     /** Takes in what senders left and links bring; how many completions went into the batch, as its first. */
     private int takeIn(SharedMemoryWorkCompletions target) {
-        LinkEnd[] all = links;
+        LinkDispatcher[] all = links;
         if (all.length == 0 && arrivals.isEmpty()) {
             return 0;
         }
@@ -216,7 +216,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
             if (!arrivals.isEmpty()) {
                 takeInArrivals();
             }
-            for (LinkEnd link : all) {
+            for (LinkDispatcher link : all) {
                 link.poll(); // throws nothing: the completions of the links before it are in the batch
             }
         } finally {
@@ -247,11 +247,11 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
 
     @Override
     public boolean spin(int looks) {
-        LinkEnd[] all = links;
+        LinkDispatcher[] all = links;
         if (device.fabric.deadlines.isDue() || spinHere(all.length == 0 ? looks : 1)) {
             return true;
         }
-        for (LinkEnd link : all) {
+        for (LinkDispatcher link : all) {
             if (link.spin(all.length == 1 ? looks : 1)) {
                 return true;
             }
@@ -300,7 +300,7 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
             report();
         }
         // After the flag: whoever answers a peer's ring looks at it, and keeps the link armed.
-        for (LinkEnd link : links) {
+        for (LinkDispatcher link : links) {
             link.arm();
         }
     }
@@ -311,21 +311,21 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
     }
 
     /** Polls and arms a link with this queue. */
-    synchronized void attach(LinkEnd link) {
-        LinkEnd[] more = Arrays.copyOf(links, links.length + 1);
+    synchronized void attach(LinkDispatcher link) {
+        LinkDispatcher[] more = Arrays.copyOf(links, links.length + 1);
         more[links.length] = link;
         links = more;
     }
 
     /** Undoes {@link #attach}. */
-    synchronized void detach(LinkEnd link) {
-        LinkEnd[] all = links;
+    synchronized void detach(LinkDispatcher link) {
+        LinkDispatcher[] all = links;
         int index = 0;
         while (index < all.length && all[index] != link) {
             index++;
         }
         if (index < all.length) {
-            LinkEnd[] fewer = Arrays.copyOf(all, all.length - 1);
+            LinkDispatcher[] fewer = Arrays.copyOf(all, all.length - 1);
             System.arraycopy(all, index + 1, fewer, index, fewer.length - index);
             links = fewer;
         }
@@ -336,10 +336,11 @@ final class SharedMemoryCompletionQueue extends Apart implements CompletionQueue
         String text = "device=" + device + ", entries=" + newEntries;
         synchronized (this) {
             if (closed) {
-                throw Refusals.closed("ibv_resize_cq", "completion queue");
+                throw SharedMemoryErrors.closed("ibv_resize_cq", "completion queue");
             }
             if (newEntries < Math.max(1, reserved) || newEntries > SharedMemoryDevice.MAX_COMPLETIONS) {
-                throw Refusals.invalid("ibv_resize_cq", text, reserved + " entries are reserved by queue pairs, and "
+                throw SharedMemoryErrors.invalid("ibv_resize_cq", text,
+                        reserved + " entries are reserved by queue pairs, and "
                         + SharedMemoryDevice.MAX_COMPLETIONS + " are the most");
             }
             entries = newEntries;

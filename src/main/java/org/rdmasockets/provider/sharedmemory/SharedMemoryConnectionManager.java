@@ -34,7 +34,7 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
     @Override
     public ConnectionIdentifier createIdentifier(ConnectionHandler handler) throws VerbsException {
         if (closed) {
-            throw Refusals.closed("rdma_create_id", "connection manager");
+            throw SharedMemoryErrors.closed("rdma_create_id", "connection manager");
         }
         SharedMemoryIdentifier identifier = new SharedMemoryIdentifier(this);
         identifier.handler(handler);

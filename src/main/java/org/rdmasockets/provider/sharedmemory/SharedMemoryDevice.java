@@ -72,7 +72,7 @@ final class SharedMemoryDevice extends ReadySource implements Device {
 
     private static void check(String call, String name, int value, int most) throws VerbsException {
         if (value > most) {
-            throw Refusals.invalid(call, name + "=" + value, "this device has at most " + most);
+            throw SharedMemoryErrors.invalid(call, name + "=" + value, "this device has at most " + most);
         }
     }
 
@@ -102,7 +102,8 @@ final class SharedMemoryDevice extends ReadySource implements Device {
     public Gid gid(int portNumber, int index) throws VerbsException {
         checkPort("ibv_query_gid", portNumber);
         if (index != 0) {
-            throw Refusals.invalid("ibv_query_gid", "device=" + this + ", index=" + index, "there is one entry, 0");
+            throw SharedMemoryErrors.invalid("ibv_query_gid", "device=" + this + ", index=" + index,
+                    "there is one entry, 0");
         }
         return Datagram.GID;
     }
@@ -115,7 +116,8 @@ final class SharedMemoryDevice extends ReadySource implements Device {
     /** Refuses a port that this device does not have. */
     void checkPort(String call, int portNumber) throws VerbsException {
         if (portNumber != 1) {
-            throw Refusals.invalid(call, "device=" + this + ", port=" + portNumber, "the device has one port, 1");
+            throw SharedMemoryErrors.invalid(call, "device=" + this + ", port=" + portNumber,
+                    "the device has one port, 1");
         }
     }
 
@@ -132,7 +134,7 @@ final class SharedMemoryDevice extends ReadySource implements Device {
     @Override
     public CompletionQueue createCompletionQueue(int entries, CompletionChannel channel) throws VerbsException {
         if (entries < 1 || entries > MAX_COMPLETIONS) {
-            throw Refusals.invalid("ibv_create_cq", "device=" + this + ", entries=" + entries,
+            throw SharedMemoryErrors.invalid("ibv_create_cq", "device=" + this + ", entries=" + entries,
                     "this device's completion queues have 1 to " + MAX_COMPLETIONS + " entries");
         }
         if (channel == null) {
@@ -142,7 +144,7 @@ final class SharedMemoryDevice extends ReadySource implements Device {
             throw new IllegalArgumentException("the completion channel belongs to another device");
         }
         if (own.isClosed()) {
-            throw Refusals.closed("ibv_create_cq", "completion channel");
+            throw SharedMemoryErrors.closed("ibv_create_cq", "completion channel");
         }
         return new SharedMemoryCompletionQueue(this, entries, own);
     }

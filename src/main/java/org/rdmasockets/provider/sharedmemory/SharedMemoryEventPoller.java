@@ -67,7 +67,7 @@ final class SharedMemoryEventPoller implements EventPoller {
     @Override
     public int await(int timeoutMillis, Consumer<? super EventSource> ready) throws VerbsException {
         if (closed) {
-            throw Refusals.closed("poll", "event poller");
+            throw SharedMemoryErrors.closed("poll", "event poller");
         }
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         while (true) {

@@ -18,7 +18,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * An identifier: the state of a connection, and how it changes. The monitor guards the state; neither a handler nor the
- * {@link Partner} is called under it.
+ * {@link ConnectionPeer} is called under it.
  */
 final class SharedMemoryIdentifier extends EventDelivery {
     /** Reason codes of the InfiniBand connection manager. */
@@ -56,7 +56,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     private boolean chosenPort;
     private SharedMemoryQueuePair queuePair;
     /** The other end, from the request on; written under this once, read without it by whoever saw the state after. */
-    private volatile Partner partner;
+    private volatile ConnectionPeer partner;
     /** Of a request: what the partner asked for; read without this by the one thread that accepts. */
     private volatile ConnectionParameters asked;
     /** Whether the partner went while its request was being accepted. */
@@ -121,15 +121,15 @@ final class SharedMemoryIdentifier extends EventDelivery {
 
     private void require(String call, State oneAllowed, State otherAllowed) throws VerbsException {
         if (closed) {
-            throw Refusals.closed(call, "connection identifier");
+            throw SharedMemoryErrors.closed(call, "connection identifier");
         }
         if (state != oneAllowed && state != otherAllowed) {
-            throw Refusals.invalid(call, peerText(), "the identifier is not in the right state: " + state);
+            throw SharedMemoryErrors.invalid(call, peerText(), "the identifier is not in the right state: " + state);
         }
     }
 
     private String peerText() {
-        return "local=" + Refusals.text(local) + ", remote=" + Refusals.text(remote);
+        return "local=" + SharedMemoryErrors.text(local) + ", remote=" + SharedMemoryErrors.text(remote);
     }
 
     /** Nothing goes over a network. */
@@ -167,7 +167,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
             }
         }
         fabric().ports.release(taken);
-        throw Refusals.closed("rdma_bind_addr", "connection identifier");
+        throw SharedMemoryErrors.closed("rdma_bind_addr", "connection identifier");
     }
 
     @Override
@@ -300,7 +300,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     public ProtectionDomain allocateProtectionDomain() throws VerbsException {
         synchronized (this) {
             if (!closed && isBetweenTwo()) {
-                LinkEnd end = link();
+                LinkDispatcher end = link();
                 return new SharedMemoryProtectionDomain(fabric().device, end, end == null);
             }
         }
@@ -313,11 +313,11 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     /** The link to the other process; null if that is this one; the monitor is held. */
-    private LinkEnd link() {
+    private LinkDispatcher link() {
         if (state == State.ROUTE_RESOLVED) {
             return search == null ? null : search.route();
         }
-        return partner instanceof LinkPeer peer ? peer.end : null;
+        return partner instanceof RemotePeer peer ? peer.end : null;
     }
 
     @Override
@@ -337,18 +337,19 @@ final class SharedMemoryIdentifier extends EventDelivery {
     private synchronized QueuePair makeQueuePair(ProtectionDomain domain, QueuePairConfig config,
             SharedMemorySharedReceiveQueue receives) throws VerbsException {
         if (closed) {
-            throw Refusals.closed("rdma_create_qp", "connection identifier");
+            throw SharedMemoryErrors.closed("rdma_create_qp", "connection identifier");
         }
         if (!(domain instanceof SharedMemoryProtectionDomain own) || own.device() != device()) {
-            throw Refusals.invalid("rdma_create_qp", peerText(), device() == null
+            throw SharedMemoryErrors.invalid("rdma_create_qp", peerText(), device() == null
                     ? "resolve or bind the address first: no device is known yet"
                     : "the protection domain belongs to another device");
         }
         if (state != State.ENDED && !(isBetweenTwo() ? own.serves(link()) : own.servesAll())) {
-            throw Refusals.invalid("rdma_create_qp", peerText(), "the protection domain is that of another connection");
+            throw SharedMemoryErrors.invalid("rdma_create_qp", peerText(),
+                    "the protection domain is that of another connection");
         }
         if (queuePair != null && !queuePair.closed) {
-            throw Refusals.invalid("rdma_create_qp", peerText(), "this identifier has a queue pair already");
+            throw SharedMemoryErrors.invalid("rdma_create_qp", peerText(), "this identifier has a queue pair already");
         }
         queuePair = SharedMemoryQueuePair.create(own, config, receives);
         return queuePair;
@@ -364,14 +365,14 @@ final class SharedMemoryIdentifier extends EventDelivery {
             throws VerbsException {
         checkPrivateData(call, parameters.privateDataBytes(), mostBytes);
         if (queuePair == null) {
-            throw Refusals.invalid(call, peerText(), "make a queue pair for this identifier first");
+            throw SharedMemoryErrors.invalid(call, peerText(), "make a queue pair for this identifier first");
         }
         return queuePair;
     }
 
     private static void checkPrivateData(String call, int bytes, int mostBytes) throws VerbsException {
         if (bytes > mostBytes) {
-            throw Refusals.invalid(call, "privateDataBytes=" + bytes,
+            throw SharedMemoryErrors.invalid(call, "privateDataBytes=" + bytes,
                     "private data has at most " + mostBytes + " bytes here");
         }
     }
@@ -397,7 +398,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
     }
 
-    private void connectByLink(LinkEnd end, ConnectionParameters parameters) {
+    private void connectByLink(LinkDispatcher end, ConnectionParameters parameters) {
         try {
             end.connect(this, parameters);
         } catch (VerbsException e) {
@@ -407,7 +408,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     /** Takes the other end of a request that is about to be made; false if this is closed, or waits for none. */
-    synchronized boolean partner(Partner newPartner) {
+    synchronized boolean partner(ConnectionPeer newPartner) {
         if (closed || state != State.CONNECTING) {
             return false;
         }
@@ -452,7 +453,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     /** Makes the identifier of a request to this listener, which nobody knows of yet. */
-    SharedMemoryIdentifier newRequest(InetSocketAddress itsLocal, InetSocketAddress itsRemote, Partner itsPartner,
+    SharedMemoryIdentifier newRequest(InetSocketAddress itsLocal, InetSocketAddress itsRemote,
+            ConnectionPeer itsPartner,
             ConnectionParameters parameters) {
         InetSocketAddress own = localAddress();
         SharedMemoryIdentifier request = new SharedMemoryIdentifier(manager);
@@ -603,7 +605,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     @Override
     public boolean isPeerStopped() {
         RouteSearch searching;
-        Partner asked;
+        ConnectionPeer asked;
         synchronized (this) {
             searching = search;
             asked = state == State.CONNECTING ? partner : null;
@@ -725,7 +727,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     /** A partner in this process. */
-    private static final class LocalPartner implements Partner {
+    private static final class LocalPartner implements ConnectionPeer {
         private final SharedMemoryIdentifier identifier;
 
         LocalPartner(SharedMemoryIdentifier identifier) {

@@ -33,12 +33,12 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private static final Set<AccessFlag> REMOTE = Set.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
             AccessFlag.REMOTE_ATOMIC);
 
-    private static final LinkEnd[] NO_ENDS = {};
+    private static final LinkDispatcher[] NO_ENDS = {};
 
     private final SharedMemoryDevice device;
     final long number;
     /** The one link that this domain is for, or null. */
-    private final LinkEnd home;
+    private final LinkDispatcher home;
     /** Whether this domain is for connections within this process only. */
     private final boolean local;
     /** Open regions that other processes can map, hardly ever any: no list before the first; guarded by this. */
@@ -47,14 +47,14 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
      * Links to the processes that this domain has connections to, each once; mostly one; replaced, never changed. Null
      * once this is closed. Written under this monitor.
      */
-    private volatile LinkEnd[] ends = NO_ENDS;
+    private volatile LinkDispatcher[] ends = NO_ENDS;
 
     SharedMemoryProtectionDomain(SharedMemoryDevice device) {
         this(device, null, false);
     }
 
     /** A domain for connections to this process, or by the link to another, null for this one or for any. */
-    SharedMemoryProtectionDomain(SharedMemoryDevice device, LinkEnd home, boolean local) {
+    SharedMemoryProtectionDomain(SharedMemoryDevice device, LinkDispatcher home, boolean local) {
         this.device = device;
         this.home = home;
         this.local = local;
@@ -62,7 +62,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     }
 
     /** Whether connections over a link, or with null within this process, may have this domain. */
-    boolean serves(LinkEnd end) {
+    boolean serves(LinkDispatcher end) {
         return servesAll() || home == end;
     }
 
@@ -155,7 +155,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private SharedMemoryRegion take(MemorySegment memory, Set<AccessFlag> access, OwnMemory source)
             throws VerbsException {
         if (isClosed()) {
-            throw Refusals.closed("ibv_reg_mr", "protection domain");
+            throw SharedMemoryErrors.closed("ibv_reg_mr", "protection domain");
         }
         for (AccessFlag flag : access) {
             if (flag.capability().isPresent() && !device.supports(flag.capability().get())) {
@@ -166,7 +166,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
         boolean changes = access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC);
         if (changes && !access.contains(AccessFlag.LOCAL_WRITE)) {
-            throw Refusals.invalid("ibv_reg_mr", text(memory, access),
+            throw SharedMemoryErrors.invalid("ibv_reg_mr", text(memory, access),
                     "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE");
         }
         SharedMemoryRegion region = new SharedMemoryRegion(this, memory, Set.copyOf(access), source);
@@ -191,25 +191,25 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
         shared.add(region);
         if (!isClosed()) {
-            for (LinkEnd end : ends) {
+            for (LinkDispatcher end : ends) {
                 announce(region, end);
             }
         }
     }
 
-    private void announce(SharedMemoryRegion region, LinkEnd end) throws VerbsException {
+    private void announce(SharedMemoryRegion region, LinkDispatcher end) throws VerbsException {
         try {
             end.link.announce(region.shared(), region.remoteKey(), region.access(), number);
         } catch (VerbsException e) {
             if (end.isOpen()) {
                 throw e;
             }
-            ends = Arrays.stream(ends).filter(other -> other != end).toArray(LinkEnd[]::new);
+            ends = Arrays.stream(ends).filter(other -> other != end).toArray(LinkDispatcher[]::new);
         }
     }
 
     /** Gives another process access to the regions of this domain, and to those to come. */
-    synchronized void share(LinkEnd end) throws VerbsException {
+    synchronized void share(LinkDispatcher end) throws VerbsException {
         if (!isClosed() && !Arrays.asList(ends).contains(end)) {
             if (ends.length == 0) {
                 ends = end.alone;
@@ -248,7 +248,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
                     + maxReceives + " of " + maxElements);
         }
         if (isClosed()) {
-            throw Refusals.closed("ibv_create_srq", "protection domain");
+            throw SharedMemoryErrors.closed("ibv_create_srq", "protection domain");
         }
         SharedMemoryDevice.checkReceives("ibv_create_srq", maxReceives, maxElements);
         return new SharedMemorySharedReceiveQueue(this, maxReceives, maxElements);
@@ -297,7 +297,8 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
             throws VerbsException {
         MemorySegment header = received.asSlice(0, AddressHandle.ROUTING_HEADER_BYTES);
         if (!batch.hasRoutingHeader(index)) {
-            throw Refusals.invalid("ibv_create_ah_from_wc", "index=" + index, "this completion is not of a datagram");
+            throw SharedMemoryErrors.invalid("ibv_create_ah_from_wc", "index=" + index,
+                    "this completion is not of a datagram");
         }
         return addressHandle("ibv_create_ah_from_wc", portNumber, Datagram.source(header), 0);
     }
@@ -305,11 +306,11 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private AddressHandle addressHandle(String call, int portNumber, Gid destination, int sourceIndex)
             throws VerbsException {
         if (isClosed()) {
-            throw Refusals.closed(call, "protection domain");
+            throw SharedMemoryErrors.closed(call, "protection domain");
         }
         device.checkPort(call, portNumber);
         if (!destination.equals(Datagram.GID) || sourceIndex != 0) {
-            throw Refusals.invalid(call, "destination=" + destination + ", sourceGidIndex=" + sourceIndex,
+            throw SharedMemoryErrors.invalid(call, "destination=" + destination + ", sourceGidIndex=" + sourceIndex,
                     "this device reaches this host only, whose GID is " + Datagram.GID + " at index 0");
         }
         return new SharedMemoryAddressHandle(this);

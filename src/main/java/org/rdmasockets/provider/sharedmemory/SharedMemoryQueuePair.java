@@ -139,7 +139,7 @@ final class SharedMemoryQueuePair extends QueueOwner {
         } else if (attributes.state() == null && onlyTimer && timer.getAsInt() >= 0 && timer.getAsInt() < 32) {
             receiveQueue.notReadyTimer(timer.getAsInt());
         } else {
-            throw Refusals.invalid("ibv_modify_qp", "qp=" + number + ", " + attributes,
+            throw SharedMemoryErrors.invalid("ibv_modify_qp", "qp=" + number + ", " + attributes,
                     "this device changes RECEIVER_NOT_READY_TIMER (0 to 31), or the state to ERROR");
         }
     }

@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Set;
-import org.rdmasockets.lock.Field;
+import org.rdmasockets.lock.VarHandles;
 import org.rdmasockets.provider.sharedmemory.link.OwnMemory;
 import org.rdmasockets.provider.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.provider.sharedmemory.link.SharedRegion;
@@ -18,7 +18,7 @@ import org.rdmasockets.verbs.MemoryRegion;
 final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
     /** Set in {@link #users} once the region is closed. */
     private static final int CLOSED = Integer.MIN_VALUE;
-    private static final VarHandle USERS = Field.of(MethodHandles.lookup(), "users", int.class);
+    private static final VarHandle USERS = VarHandles.of(MethodHandles.lookup(), "users", int.class);
 
     final SharedMemoryProtectionDomain domain;
     private final MemorySegment memory;

@@ -147,10 +147,10 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
     @Override
     public synchronized void limit(int newLimit) throws VerbsException {
         if (closed) {
-            throw Refusals.closed("ibv_modify_srq", "shared receive queue");
+            throw SharedMemoryErrors.closed("ibv_modify_srq", "shared receive queue");
         }
         if (newLimit < 0 || newLimit > maxReceives()) {
-            throw Refusals.invalid("ibv_modify_srq", "limit=" + newLimit,
+            throw SharedMemoryErrors.invalid("ibv_modify_srq", "limit=" + newLimit,
                     "the limit is 0 to " + maxReceives() + ", the number of receives");
         }
         limit = newLimit;
@@ -160,7 +160,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
     @Override
     public synchronized int queryLimit() throws VerbsException {
         if (closed) {
-            throw Refusals.closed("ibv_query_srq", "shared receive queue");
+            throw SharedMemoryErrors.closed("ibv_query_srq", "shared receive queue");
         }
         return limit;
     }

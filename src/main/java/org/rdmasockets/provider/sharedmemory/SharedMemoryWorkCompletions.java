@@ -1,12 +1,12 @@
 package org.rdmasockets.provider.sharedmemory;
 
 import java.util.Objects;
-import org.rdmasockets.lock.Apart;
+import org.rdmasockets.lock.Padded;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.WorkCompletions;
 
 /** A batch of completions, also the entries of a completion queue. */
-final class SharedMemoryWorkCompletions extends Apart implements WorkCompletions {
+final class SharedMemoryWorkCompletions extends Padded implements WorkCompletions {
     private static final CompletionOpcode[] OPCODES = CompletionOpcode.values();
     /** An entry is so many words, as a power of two: no more than half a line of memory, which others may have. */
     private static final int SHIFT = 2;

@@ -21,7 +21,7 @@ public final class CallServer implements AutoCloseable {
     private final Function<String, CallMethod> methods;
     final Settings settings;
     /** Answers of numbered calls. */
-    final AnswerMemory memory;
+    final ResponseCache memory;
     /** Which server this is. */
     final long instance = new SecureRandom().nextLong();
     private final Set<ServerConnection> connections = ConcurrentHashMap.newKeySet();
@@ -59,7 +59,7 @@ public final class CallServer implements AutoCloseable {
         this.listener = listener;
         this.methods = methods;
         this.settings = settings;
-        memory = new AnswerMemory(settings.memoryBytes(), settings.memoryNanos());
+        memory = new ResponseCache(settings.memoryBytes(), settings.memoryNanos());
         Thread.ofVirtual().name("rdma-rpc-accept").start(this::accept);
     }
 

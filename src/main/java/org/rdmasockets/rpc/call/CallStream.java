@@ -19,7 +19,7 @@ public final class CallStream {
     /** To wait for: the end of the call. */
     public static final int END = 3;
 
-    private final Connection connection;
+    private final CallConnection connection;
     /** Its number in the connection. */
     final int id;
     private final String method;
@@ -56,7 +56,7 @@ public final class CallStream {
     /** The call's entry in the timer, null for none. */
     private CallTimer.Entry timer;
     /** What the server remembers of a numbered call, null for others. Set before it runs. */
-    AnswerMemory.Entry remembered;
+    ResponseCache.Entry remembered;
     private volatile boolean streamed;
 
     /** Is told of a call's end, once, on the thread that ends it; it must neither block nor throw. */
@@ -98,7 +98,7 @@ public final class CallStream {
         }
     }
 
-    CallStream(Connection connection, int id, String method, long deadlineNanos) {
+    CallStream(CallConnection connection, int id, String method, long deadlineNanos) {
         this.connection = connection;
         this.id = id;
         this.method = method;
@@ -184,9 +184,9 @@ public final class CallStream {
         if (code >= 0) {
             return; // it has ended here, and the peer does not know yet
         }
-        if (inputEnded || held >= Connection.WINDOW) {
+        if (inputEnded || held >= CallConnection.WINDOW) {
             throw new ProtocolViolation("a message of call " + id + (inputEnded ? " after its end"
-                    : " with " + held + " bytes unread in a window of " + Connection.WINDOW));
+                    : " with " + held + " bytes unread in a window of " + CallConnection.WINDOW));
         }
         inputBegun = true;
         held += weight(message);
@@ -308,7 +308,7 @@ public final class CallStream {
                 held -= weight(message);
                 untold += weight(message);
                 connection.onHeld(-weight(message));
-                if (2 * untold >= Connection.WINDOW && !inputEnded) {
+                if (2 * untold >= CallConnection.WINDOW && !inputEnded) {
                     told = untold;
                     untold = 0;
                 }

@@ -16,7 +16,7 @@ import java.util.concurrent.locks.LockSupport;
  * A client's end. Callers that wait take turns reading; while none does, a virtual thread reads for those who listen or
  * wait for a place.
  */
-public final class ClientConnection extends Connection {
+public final class ClientConnection extends CallConnection {
     /** How many bytes name a client. */
     public static final int IDENTITY_BYTES = 16;
 

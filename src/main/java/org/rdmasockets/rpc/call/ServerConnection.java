@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.log.Log;
 
 /** A server's end. One virtual thread reads; it runs quick methods, and before others starts its successor. */
-final class ServerConnection extends Connection {
+final class ServerConnection extends CallConnection {
     private static final Log LOG = new Log(ServerConnection.class);
     /** A method is quick if it takes no longer. */
     private static final long QUICK_NANOS = 50_000;
@@ -28,7 +28,7 @@ final class ServerConnection extends Connection {
     private static final Duration GRACE = Duration.ofMillis(500);
 
     private final CallServer server;
-    private AnswerMemory.Client client;
+    private ResponseCache.Client client;
     /** READS or RUNS, above a count of readers and runs: who finds another count is not the reader any more. */
     private final AtomicLong reader = new AtomicLong();
     /** What the reader runs; written before RUNS. */
@@ -145,7 +145,7 @@ final class ServerConnection extends Connection {
     /** Whether the call may run: it is answered otherwise. */
     private boolean admit(CallStream call, Frame frame) throws IOException {
         if (frame.has(Frame.NUMBERED)) {
-            AnswerMemory.Finding found = server.memory.find(client, frame, this);
+            ResponseCache.Finding found = server.memory.find(client, frame, this);
             switch (found.verdict()) {
                 case KNOWN -> {
                     if (found.answer() != null) {
@@ -168,7 +168,7 @@ final class ServerConnection extends Connection {
             if (call.remembered == null) {
                 reply(refusal);
             } else { // the same to those who repeat it: it must not run for one of them
-                AnswerMemory.Address to = server.memory.answered(call.remembered, refusal);
+                ResponseCache.Address to = server.memory.answered(call.remembered, refusal);
                 to.connection().answer(to.callId(), refusal);
             }
             return false;
@@ -327,11 +327,11 @@ final class ServerConnection extends Connection {
             calling.decrementAndGet();
             server.ended(call);
         }
-        AnswerMemory.Entry entry = call.remembered;
+        ResponseCache.Entry entry = call.remembered;
         if (entry == null) {
             reply(frame);
         } else {
-            AnswerMemory.Address to = server.memory.answered(entry, frame);
+            ResponseCache.Address to = server.memory.answered(entry, frame);
             if (to.connection() == this && to.callId() == call.id) {
                 reply(frame);
             } else {

@@ -18,7 +18,7 @@
  * sender that finds no reader coming sends them itself.
  *
  * <p><b>At most once.</b> A call that is not declared idempotent has a number of its client. The server remembers
- * answers by it, in {@link org.rdmasockets.rpc.call.AnswerMemory}, until the client has said that it has them.
+ * answers by it, in {@link org.rdmasockets.rpc.call.ResponseCache}, until the client has said that it has them.
  *
  * <p>Everything that a peer sends is hostile until checked; a violation ends that connection.
  */

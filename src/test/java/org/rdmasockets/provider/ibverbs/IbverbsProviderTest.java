@@ -32,8 +32,8 @@ class IbverbsProviderTest {
 
     @Test
     void aProcessorWithOtherLayoutsIsRefused() {
-        assertTrue(Availability.processorProblem("aarch64").orElseThrow().contains("not on aarch64"));
-        assertEquals(Optional.empty(), Availability.processorProblem("amd64"));
+        assertTrue(IbverbsAvailability.processorProblem("aarch64").orElseThrow().contains("not on aarch64"));
+        assertEquals(Optional.empty(), IbverbsAvailability.processorProblem("amd64"));
     }
 
     @Test

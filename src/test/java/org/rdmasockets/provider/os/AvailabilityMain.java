@@ -12,7 +12,7 @@ public final class AvailabilityMain {
     /** Runs. */
     public static void main(String[] arguments) {
         if (arguments.length == 0) {
-            System.out.println(Availability.problem().orElse("available"));
+            System.out.println(SharedMemoryAvailability.problem().orElse("available"));
             return;
         }
         loadClasses();
@@ -23,17 +23,17 @@ public final class AvailabilityMain {
                 sockets.add(PacketSocket.unnamed());
             }
         } catch (VerbsException e) {
-            problem = Availability.problem().orElse("available");
+            problem = SharedMemoryAvailability.problem().orElse("available");
         } finally {
             sockets.forEach(PacketSocket::close);
         }
         System.out.println(problem);
-        System.out.println("afterwards: " + Availability.problem().orElse("available"));
+        System.out.println("afterwards: " + SharedMemoryAvailability.problem().orElse("available"));
     }
 
     /** Loads what is needed later: the JVM cannot read class files without descriptors. */
     private static void loadClasses() {
-        Availability.platformProblem("none", "none");
+        SharedMemoryAvailability.platformProblem("none", "none");
         UserNamespace.problem();
         try {
             SealedMemory.create(4096).close();

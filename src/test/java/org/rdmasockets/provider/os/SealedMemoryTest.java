@@ -26,7 +26,7 @@ class SealedMemoryTest {
     @Test
     void nobodyCanChangeTheSizeAndHolesAreZero() throws VerbsException {
         try (SealedMemory memory = SealedMemory.create(BYTES);
-                Mapping mapping = SealedMemory.map(memory.descriptor(), BYTES)) {
+                SharedMapping mapping = SealedMemory.map(memory.descriptor(), BYTES)) {
             mapping.memory().fill((byte) 1);
             assertEquals(Errno.EPERM.number(), Descriptors.truncate(memory.descriptor(), 0));
             assertEquals(Errno.EPERM.number(), Descriptors.truncate(memory.descriptor(), 2 * BYTES));
@@ -91,11 +91,11 @@ class SealedMemoryTest {
         int before = Mappings.count();
         try (SealedMemory memory = SealedMemory.create(BYTES)) {
             for (int i = 0; i < 10_000; i++) {
-                Mapping mapping = SealedMemory.map(memory.descriptor(), BYTES);
+                SharedMapping mapping = SealedMemory.map(memory.descriptor(), BYTES);
                 MemorySegment late = mapping.memory();
                 mapping.close();
                 late.fill((byte) 7);
-                Mapping again = SealedMemory.map(memory.descriptor(), BYTES);
+                SharedMapping again = SealedMemory.map(memory.descriptor(), BYTES);
                 assertEquals(0, again.memory().get(JAVA_BYTE, 0), "the late access met shared memory");
                 again.close();
             }
@@ -123,7 +123,7 @@ class SealedMemoryTest {
             System.out.println("Not tried, this system allows " + most + " mappings");
             return;
         }
-        List<Mapping> mappings = new ArrayList<>();
+        List<SharedMapping> mappings = new ArrayList<>();
         try (SealedMemory memory = SealedMemory.create(BYTES)) {
             VerbsException refusal = assertThrows(VerbsException.class, () -> {
                 for (int i = 0; i < most; i++) {
@@ -136,7 +136,7 @@ class SealedMemoryTest {
             assertTrue(all < most - most / 16, () -> all + " mappings of " + most);
             assertTrue(all > most / 2, () -> all + " mappings of " + most);
         } finally {
-            mappings.forEach(Mapping::close);
+            mappings.forEach(SharedMapping::close);
         }
         try (SealedMemory memory = SealedMemory.create(BYTES)) {
             SealedMemory.map(memory.descriptor(), BYTES).close();

@@ -102,7 +102,7 @@ final class DeafPeer implements LinkHandler, DialHandler, AutoCloseable {
         writer.lock();
         try {
             writer.begin(bytes.length);
-            writer.header(LinkEnd.INLINE_WRITE, LinkEnd.IMMEDIATE, slot, 0, address);
+            writer.header(LinkDispatcher.INLINE_WRITE, LinkDispatcher.IMMEDIATE, slot, 0, address);
             writer.second(key);
             MemorySegment.copy(bytes, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(), bytes.length);
             writer.publish();

@@ -60,7 +60,7 @@ public final class FaultHooks {
     }
 
     /** What is left to who polls goes past the device. */
-    record OfArrivals(Arrivals arrivals) {
+    record OfArrivals(WriteQueue arrivals) {
         boolean leave(ReceiveQueue target, int length, int immediate) {
             return FaultDoor.of(target.owner.domain.device()) != null;
         }

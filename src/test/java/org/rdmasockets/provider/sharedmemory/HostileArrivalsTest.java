@@ -63,10 +63,10 @@ class HostileArrivalsTest {
     private void ask(int slot) throws Exception {
         byte[] data = ByteBuffer.allocate(40).put(0, (byte) 1).put(1, (byte) 2).putShort(2, (short) 100)
                 .putInt(20, 2).putInt(36, 4096).array();
-        byte[] payload = new Greeting(1, new ConnectionParameters(data, 0, 0, 7, 7),
+        byte[] payload = new ConnectMessage(1, new ConnectionParameters(data, 0, 0, 7, 7),
                 address(), new InetSocketAddress(LOOPBACK, 1 + slot)).encode();
         Await.until("room in the ring", () -> {
-            boolean sent = attacker.send(LinkEnd.CONNECT, 0, 0, slot, payload);
+            boolean sent = attacker.send(LinkDispatcher.CONNECT, 0, 0, slot, payload);
             attacker.link.writer().ringPeer();
             return sent;
         }, () -> attacker.ended);

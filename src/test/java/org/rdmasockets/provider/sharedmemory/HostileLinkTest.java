@@ -96,18 +96,18 @@ class HostileLinkTest {
     }
 
     private boolean send(int kind, int slot, int value, byte[] payload) {
-        return attacker.send(kind, LinkEnd.FIRST | LinkEnd.LAST, slot, value, payload);
+        return attacker.send(kind, LinkDispatcher.FIRST | LinkDispatcher.LAST, slot, value, payload);
     }
 
     private byte[] greeting(InetSocketAddress destination) {
-        return new Greeting(DOMAIN, PARAMETERS, destination, listener.localAddress()).encode();
+        return new ConnectMessage(DOMAIN, PARAMETERS, destination, listener.localAddress()).encode();
     }
 
     @Test
     void whoNeverReadsTheAnswersToItsRequestsLosesTheLink() throws Exception {
         byte[] nobodyListens = greeting(new InetSocketAddress(InetAddress.getLoopbackAddress(), 1));
         awaitServed("the victim to hang up", () -> {
-            for (int i = 0; i < 10_000 && send(LinkEnd.CONNECT, 0, 1, nobodyListens); i++) {
+            for (int i = 0; i < 10_000 && send(LinkDispatcher.CONNECT, 0, 1, nobodyListens); i++) {
                 assertTrue(attacker.link.isOpen() || attacker.ended == null);
             }
             attacker.link.writer().ringPeer();
@@ -126,9 +126,10 @@ class HostileLinkTest {
 
     @Test
     void aSlotThatThePeerCannotKnowYetCannotBeNamed() throws Exception {
-        for (int kind : new int[] {LinkEnd.ACCEPT, LinkEnd.REJECT, LinkEnd.END, LinkEnd.FAILED, LinkEnd.SEND,
-            LinkEnd.WRITE, LinkEnd.OPEN_WRITE, LinkEnd.INLINE_WRITE}) {
-            assertTrue(send(LinkEnd.CONNECT, 0, 1, greeting(listener.localAddress())));
+        for (int kind : new int[] {LinkDispatcher.ACCEPT, LinkDispatcher.REJECT, LinkDispatcher.END,
+                LinkDispatcher.FAILED, LinkDispatcher.SEND,
+            LinkDispatcher.WRITE, LinkDispatcher.OPEN_WRITE, LinkDispatcher.INLINE_WRITE}) {
+            assertTrue(send(LinkDispatcher.CONNECT, 0, 1, greeting(listener.localAddress())));
             // The victim's slots are given out from 0, and this request was not accepted.
             assertTrue(send(kind, 0, 1, new byte[0]));
             awaitHangUpAndConnect();
@@ -221,7 +222,8 @@ class HostileLinkTest {
             client.connect(PARAMETERS);
             assertTrue(attacker.link.isOpen(), open::toString);
             attacker.write(0, new byte[] {1}, memory.address(), memory.remoteKey());
-            assertTrue(send(LinkEnd.ACCEPT, 0, SLOT, new Greeting(DOMAIN, PARAMETERS, address, address).encode()));
+            assertTrue(send(LinkDispatcher.ACCEPT, 0, SLOT, new ConnectMessage(DOMAIN, PARAMETERS, address,
+                    address).encode()));
             attacker.link.writer().ringPeer();
             awaitEvent(events, ConnectionEvent.Established.class);
             WorkCompletions done = queue.newBatch(2);
@@ -293,7 +295,7 @@ class HostileLinkTest {
             } while (queue.poll(done) == 1);
             assertTrue(posted > 1000, "there was room for only " + posted);
             other.close();
-            assertTrue(send(LinkEnd.WRITE, 0, 1, new byte[0]));
+            assertTrue(send(LinkDispatcher.WRITE, 0, 1, new byte[0]));
             attacker.link.writer().ringPeer();
             awaitServed("a message", () -> queue.poll(done) == 1);
             assertEquals(CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE, done.opcode(0));
@@ -307,7 +309,7 @@ class HostileLinkTest {
     /** Accepts a connection that the attacker asks for, with one receive. */
     private QueuePair accept(ProtectionDomain domain, CompletionQueue queue) throws Exception {
         request = null;
-        assertTrue(send(LinkEnd.CONNECT, 0, SLOT, greeting(listener.localAddress())));
+        assertTrue(send(LinkDispatcher.CONNECT, 0, SLOT, greeting(listener.localAddress())));
         attacker.link.writer().ringPeer();
         awaitServed("a request", () -> {
             manager.drainEvents();
@@ -329,7 +331,7 @@ class HostileLinkTest {
             {4, 2 << Short.SIZE, honest}, {3, ports, honest}, {0, ports, honest}, {16, ports, honest},
             {0x7FFF, ports, honest}, {4, ports, new byte[7]}, {4, ports, new byte[RingWriter.MAX_PAYLOAD_BYTES]}};
         for (Object[] entry : wrong) {
-            assertTrue(attacker.send(LinkEnd.DATAGRAM, (int) entry[0], -1, (int) entry[1], (byte[]) entry[2]));
+            assertTrue(attacker.send(LinkDispatcher.DATAGRAM, (int) entry[0], -1, (int) entry[1], (byte[]) entry[2]));
             awaitHangUpAndConnect();
         }
     }
@@ -358,7 +360,7 @@ class HostileLinkTest {
             while (sent < 1000) {
                 // Of three, one is for nobody.
                 int target = sent % 3 == 0 ? 1 : address.getPort();
-                if (attacker.send(LinkEnd.DATAGRAM, 4, -1, target | 2 << Short.SIZE, honest)) {
+                if (attacker.send(LinkDispatcher.DATAGRAM, 4, -1, target | 2 << Short.SIZE, honest)) {
                     sent++;
                 }
                 attacker.link.writer().ringPeer();
@@ -375,7 +377,7 @@ class HostileLinkTest {
     @Test
     void aFaultInTheCodeOfALinkEndsThatLinkOnly() throws Exception {
         try (SharedMemoryEventPoller other = new SharedMemoryEventPoller(victim.fabric)) {
-            LinkEnd end = new LinkEnd(victim.fabric, attacker.link);
+            LinkDispatcher end = new LinkDispatcher(victim.fabric, attacker.link);
             end.onEntry(attacker.link, null);
             assertFalse(attacker.link.isOpen());
             assertEquals(0, other.await(0, source -> { }));

@@ -37,9 +37,9 @@ class FramesTogetherTest {
 
     private static Frame hello(int bytes) {
         Frame frame = new Frame(Frame.HELLO, Frame.NUMBERED, 0, new byte[bytes]);
-        frame.code = Connection.VERSION;
+        frame.code = CallConnection.VERSION;
         frame.value = MAX_MESSAGE;
-        frame.number = Connection.WINDOW;
+        frame.number = CallConnection.WINDOW;
         frame.answered = 1000;
         return frame;
     }

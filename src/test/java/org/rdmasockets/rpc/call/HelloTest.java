@@ -25,7 +25,7 @@ class HelloTest {
                     }
                     return method.getReturnType() == boolean.class ? false : null;
                 });
-        assertThrows(SocketTimeoutException.class, () -> new ClientConnection(silent, Connection.WINDOW,
+        assertThrows(SocketTimeoutException.class, () -> new ClientConnection(silent, CallConnection.WINDOW,
                 new byte[ClientConnection.IDENTITY_BYTES], 0, limit));
         assertTrue(until.get() - begun >= limit, "it waits for " + (until.get() - begun) + " ns");
     }

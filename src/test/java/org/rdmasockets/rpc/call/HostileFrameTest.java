@@ -85,7 +85,7 @@ class HostileFrameTest {
     private static Frame hello() {
         Frame frame = new Frame(Frame.HELLO, Frame.NUMBERED, 0,
                 new byte[ClientConnection.IDENTITY_BYTES + Long.BYTES]);
-        frame.code = Connection.VERSION;
+        frame.code = CallConnection.VERSION;
         frame.value = MAX_MESSAGE;
         frame.number = WINDOW;
         return frame;
@@ -206,11 +206,11 @@ class HostileFrameTest {
     @ValueSource(strings = {"sharedmemory", "udp"})
     void aStrangeGreetingEndsItsConnectionOnly(String transport) throws Exception {
         Frame unnumbered = new Frame(Frame.HELLO, 0, 0, new byte[24]);
-        unnumbered.code = Connection.VERSION;
+        unnumbered.code = CallConnection.VERSION;
         unnumbered.value = MAX_MESSAGE;
         try (RpcServer server = serve(transport); RpcClient client = client(transport, server.localAddress());
                 RpcClientCall honest = client.open("each", RpcOptions.DEFAULT)) {
-            int version = Connection.VERSION;
+            int version = CallConnection.VERSION;
             for (Frame first : List.of(greeting(1, MAX_MESSAGE, WINDOW, 24),
                     greeting(version + 1, MAX_MESSAGE, WINDOW, 24), greeting(version, 0, WINDOW, 24),
                     greeting(version, -1, WINDOW, 24), greeting(version, 1L << 40, WINDOW, 24),

@@ -35,9 +35,9 @@ class ReadersTurnTest {
 
         Script(int places) {
             Frame hello = new Frame(Frame.HELLO, Frame.NUMBERED, 0, new byte[Long.BYTES]);
-            hello.code = Connection.VERSION;
-            hello.value = Connection.WINDOW;
-            hello.number = Connection.WINDOW;
+            hello.code = CallConnection.VERSION;
+            hello.value = CallConnection.WINDOW;
+            hello.number = CallConnection.WINDOW;
             hello.answered = places;
             frames.add(hello);
         }
@@ -91,8 +91,8 @@ class ReadersTurnTest {
     }
 
     private static ClientConnection connect(Script script) throws IOException {
-        return new ClientConnection(script, Connection.WINDOW, new byte[ClientConnection.IDENTITY_BYTES], 0,
-                Connection.HELLO_NANOS);
+        return new ClientConnection(script, CallConnection.WINDOW, new byte[ClientConnection.IDENTITY_BYTES], 0,
+                CallConnection.HELLO_NANOS);
     }
 
     /** Runs something up to where it wants the turn, which the caller keeps from it. */

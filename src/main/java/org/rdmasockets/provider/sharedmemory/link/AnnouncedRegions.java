@@ -3,7 +3,7 @@ package org.rdmasockets.provider.sharedmemory.link;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
-import org.rdmasockets.lock.PlainLock;
+import org.rdmasockets.lock.SmallMutex;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.verbs.Errno;
@@ -21,7 +21,7 @@ final class AnnouncedRegions {
 
     private final Link link;
     private final PacketSocket socket;
-    private final PlainLock lock = new PlainLock();
+    private final SmallMutex lock = new SmallMutex();
     /** What is announced, by key; null once the link is dead; guarded by lock. */
     private Map<Integer, SharedRegion> regions = new HashMap<>();
     /** Their sizes in bytes; guarded by lock. */
@@ -60,7 +60,7 @@ final class AnnouncedRegions {
                         "key=" + remoteKey + ", regions=" + regions.size() + ", bytes=" + bytes,
                         known != null ? "the key names another region" : "register fewer regions, or smaller ones");
             }
-            Waiting packet = new Waiting(Frame.ANNOUNCE, remoteKey, region, accessBits, tag);
+            Waiting packet = new Waiting(LinkPacket.ANNOUNCE, remoteKey, region, accessBits, tag);
             if (!region.tryEnter()) {
                 throw closed(remoteKey);
             }
@@ -99,7 +99,7 @@ final class AnnouncedRegions {
         try {
             SharedRegion region = regions == null ? null : regions.get(remoteKey);
             if (region != null) {
-                Waiting packet = new Waiting(Frame.RETRACT, remoteKey, region, 0, 0);
+                Waiting packet = new Waiting(LinkPacket.RETRACT, remoteKey, region, 0, 0);
                 waiting.add(packet);
                 regions.remove(packet.key());
                 bytes -= region.segment().byteSize();
@@ -158,18 +158,18 @@ final class AnnouncedRegions {
 
     private int write(Waiting packet) {
         makeBuffer();
-        if (packet.type() == Frame.RETRACT) {
-            Frame.write(buffer, Frame.RETRACT, packet.key(), 0);
-            return socket.send(buffer, Frame.BYTES, -1);
+        if (packet.type() == LinkPacket.RETRACT) {
+            LinkPacket.write(buffer, LinkPacket.RETRACT, packet.key(), 0);
+            return socket.send(buffer, LinkPacket.BYTES, -1);
         }
-        Frame.write(buffer, Frame.ANNOUNCE, packet.key(), packet.region().segment().address());
-        Frame.writeRegion(buffer, packet.region().segment().byteSize(), packet.accessBits(), packet.tag());
-        return socket.send(buffer, Frame.BYTES, packet.region().descriptor);
+        LinkPacket.write(buffer, LinkPacket.ANNOUNCE, packet.key(), packet.region().segment().address());
+        LinkPacket.writeRegion(buffer, packet.region().segment().byteSize(), packet.accessBits(), packet.tag());
+        return socket.send(buffer, LinkPacket.BYTES, packet.region().descriptor);
     }
 
     /** Lets go of what a packet that was sent, or never will be, held. */
     private static void settle(Waiting packet) {
-        if (packet.type() == Frame.ANNOUNCE) {
+        if (packet.type() == LinkPacket.ANNOUNCE) {
             packet.region().leave();
         }
     }

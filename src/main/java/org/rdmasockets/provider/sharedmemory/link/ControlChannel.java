@@ -1,6 +1,6 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
-import org.rdmasockets.lock.PlainLock;
+import org.rdmasockets.lock.SmallMutex;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
 import org.rdmasockets.provider.os.PacketBuffer;
@@ -34,7 +34,7 @@ final class ControlChannel {
     /** Whether the packet in it is still to be obeyed, as there was no memory for that; guarded by lock. */
     private boolean unread;
     /** The receive lock, held while packets are read and {@link #regions} changes. */
-    private final PlainLock lock = new PlainLock();
+    private final SmallMutex lock = new SmallMutex();
     /** Whether a packet was read since the handler heard of one; guarded by lock. */
     private boolean rung;
     /** Slabs that the peer has announced; guarded by lock. */
@@ -110,7 +110,7 @@ final class ControlChannel {
                 // Whatever it is: a doorbell that found the socket full of other packets was not sent.
                 rung = true;
                 unread = true;
-                if (!Frame.isDoorbell(buffer)) {
+                if (!LinkPacket.isDoorbell(buffer)) {
                     obey();
                 } else {
                     unread = false;
@@ -124,9 +124,9 @@ final class ControlChannel {
 
     /** A packet at which an {@code Error} is thrown is obeyed later: it is about memory of many connections. */
     private void obey() {
-        switch (Frame.type(buffer)) {
-            case Frame.ANNOUNCE -> map();
-            case Frame.RETRACT -> retract(Frame.number(buffer));
+        switch (LinkPacket.type(buffer)) {
+            case LinkPacket.ANNOUNCE -> map();
+            case LinkPacket.RETRACT -> retract(LinkPacket.number(buffer));
             default -> link.fail("the peer sent a packet that has no meaning, of " + buffer.length() + " bytes");
         }
         unread = false;
@@ -134,15 +134,15 @@ final class ControlChannel {
     }
 
     private void map() {
-        int key = Frame.number(buffer);
-        long length = Frame.second(buffer);
+        int key = LinkPacket.number(buffer);
+        long length = LinkPacket.second(buffer);
         if (length < 1 || length > Link.MOST_REGION_BYTES - regions.openBytes()
                 || regions.open() >= Link.MOST_REGIONS || regions.find(key) != null) {
             link.fail("the peer announced a region that is too much or has a key twice: lengthBytes=" + length
                     + ", regions=" + regions.open() + ", key=" + key);
             return;
         }
-        long address = Frame.first(buffer);
+        long address = LinkPacket.first(buffer);
         if (SealedMemory.wholePages(address) != address) { // a multiple of 8 there would be none in the mapping
             link.fail("the peer announced a region at an address where no page begins: address=0x"
                     + Long.toHexString(address) + ", key=" + key);
@@ -169,7 +169,7 @@ final class ControlChannel {
             return;
         } finally {
             if (mapped == null) {
-                PeerRegions.release(Frame.second(buffer));
+                PeerRegions.release(LinkPacket.second(buffer));
             }
         }
         try {

@@ -7,7 +7,7 @@ import java.util.BitSet;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import org.rdmasockets.lock.PlainLock;
+import org.rdmasockets.lock.SmallMutex;
 import org.rdmasockets.provider.os.Epoll;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
@@ -33,7 +33,7 @@ public final class Link extends Source implements AutoCloseable {
     private final ByteBuffer buffer;
     final int side;
     final PeerId peer;
-    private final PlainLock consumerLock = new PlainLock();
+    private final SmallMutex consumerLock = new SmallMutex();
     /** Guarded by consumerLock. */
     private final RingReader reader;
     /** Whether the reader keeps the memory mapped, so that draining needs no guard; guarded by consumerLock. */

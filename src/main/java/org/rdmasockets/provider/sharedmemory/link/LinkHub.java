@@ -8,10 +8,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import org.rdmasockets.lock.PlainLock;
+import org.rdmasockets.lock.SmallMutex;
 import org.rdmasockets.log.LimitedLog;
 import org.rdmasockets.log.Log;
-import org.rdmasockets.provider.os.Availability;
+import org.rdmasockets.provider.os.SharedMemoryAvailability;
 import org.rdmasockets.provider.os.Epoll;
 import org.rdmasockets.provider.os.EpollWait;
 import org.rdmasockets.provider.os.PacketBuffer;
@@ -56,11 +56,11 @@ public final class LinkHub implements AutoCloseable {
     private final Set<Link> all = ConcurrentHashMap.newKeySet();
     private final int mostLinks = Math.max(FEWEST_LINKS, PacketSocket.mostDescriptors() / LINKS_PART);
     /** Held while draining. */
-    private final PlainLock drainLock = new PlainLock();
+    private final SmallMutex drainLock = new SmallMutex();
     /** Guarded by drainLock. */
     private final PacketBuffer buffer = new PacketBuffer();
     /** Oldest first; guarded by drainLock. */
-    private final ArrayDeque<Arrival> arrivals = new ArrayDeque<>();
+    private final ArrayDeque<IncomingLink> arrivals = new ArrayDeque<>();
     /** A descriptor to give up when there are no more, so that a connection can be refused; guarded by drainLock. */
     private PacketSocket spare;
     private volatile boolean closed;
@@ -79,7 +79,7 @@ public final class LinkHub implements AutoCloseable {
 
     /** Why processes cannot share memory here now, and the remedy; empty if they can. Harmless anywhere. */
     public static Optional<String> unavailability() {
-        return Availability.problem();
+        return SharedMemoryAvailability.problem();
     }
 
     /** Makes a hub, whose owner hears of every new link. Ask {@link #unavailability} first. */
@@ -102,7 +102,7 @@ public final class LinkHub implements AutoCloseable {
 
     /** Reads the first 4 KiB of a small file of the kernel at one go. */
     public static String readKernels(Path file) throws IOException {
-        return Availability.read(file);
+        return SharedMemoryAvailability.read(file);
     }
 
     /**
@@ -133,7 +133,7 @@ public final class LinkHub implements AutoCloseable {
      * given up. A listener of this same hub counts as refused: look there first. Throws {@code ECONNREFUSED} with the
      * reason if nobody listens, or another user, {@code EAGAIN} if the listener has too much to do.
      */
-    public Dial dial(InetSocketAddress address, DialHandler handler) throws VerbsException {
+    public LinkConnector dial(InetSocketAddress address, DialHandler handler) throws VerbsException {
         try {
             return dial(ListenerName.of(address), ListenerName.wildcard(address), handler);
         } catch (VerbsException e) {
@@ -141,15 +141,15 @@ public final class LinkHub implements AutoCloseable {
         }
     }
 
-    private Dial dial(String name, String wildcard, DialHandler handler) throws VerbsException {
+    private LinkConnector dial(String name, String wildcard, DialHandler handler) throws VerbsException {
         try {
-            return Dial.start(this, name, handler);
+            return LinkConnector.start(this, name, handler);
         } catch (VerbsException e) {
             if (e.errno() != Errno.ECONNREFUSED) {
                 throw e;
             }
         }
-        return Dial.start(this, wildcard, handler);
+        return LinkConnector.start(this, wildcard, handler);
     }
 
     /**
@@ -161,7 +161,7 @@ public final class LinkHub implements AutoCloseable {
     }
 
     /** Starts to reach the process that takes datagrams for an address, as {@link #dial} does for streams. */
-    public Dial dialForDatagrams(InetSocketAddress address, DialHandler handler) throws VerbsException {
+    public LinkConnector dialForDatagrams(InetSocketAddress address, DialHandler handler) throws VerbsException {
         return dial(ListenerName.forDatagrams(ListenerName.of(address)),
                 ListenerName.forDatagrams(ListenerName.wildcard(address)), handler);
     }
@@ -283,7 +283,7 @@ public final class LinkHub implements AutoCloseable {
             return false;
         }
         accepted.admitDescriptors();
-        Arrival arrival = new Arrival(this, accepted, peer.process());
+        IncomingLink arrival = new IncomingLink(this, accepted, peer.process());
         try {
             arrivals.add(arrival);
             watch(arrival);
@@ -299,7 +299,7 @@ public final class LinkHub implements AutoCloseable {
         if (arrivals.size() < MOST_ARRIVALS) {
             return true;
         }
-        Arrival oldest = arrivals.peek();
+        IncomingLink oldest = arrivals.peek();
         if (oldest.isSilent()) {
             oldest.finish();
         }
@@ -315,9 +315,9 @@ public final class LinkHub implements AutoCloseable {
         if (process > 0 && linksOf(process) >= MOST_LINKS_OF_PROCESS) {
             return "it has " + MOST_LINKS_OF_PROCESS + " links to this process, and an honest one has one";
         }
-        Arrival oldest = null;
+        IncomingLink oldest = null;
         int count = 0;
-        for (Arrival arrival : arrivals) {
+        for (IncomingLink arrival : arrivals) {
             if (arrival.process == process) {
                 oldest = oldest == null ? arrival : oldest;
                 count++;
@@ -345,13 +345,13 @@ public final class LinkHub implements AutoCloseable {
     }
 
     /** An arrival became a link. */
-    void arrived(Arrival arrival, Link link) {
+    void arrived(IncomingLink arrival, Link link) {
         arrivals.remove(arrival);
         begin(link, arrival);
     }
 
     /** An arrival is not wanted any more. */
-    void dropped(Arrival arrival) {
+    void dropped(IncomingLink arrival) {
         arrivals.remove(arrival);
         forget(arrival);
     }

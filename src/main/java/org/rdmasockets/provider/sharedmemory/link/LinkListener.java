@@ -4,7 +4,7 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
-import org.rdmasockets.lock.OwnThread;
+import org.rdmasockets.lock.LibraryThreads;
 import org.rdmasockets.provider.os.Epoll;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
@@ -74,7 +74,7 @@ public final class LinkListener extends Source implements AutoCloseable {
             if (!hub.welcome(accepted) && ++refused >= MOST_REFUSED && !pausing) {
                 refused = 0;
                 pausing = true;
-                OwnThread.unstarted("rdma-pause", this::pause).start();
+                LibraryThreads.unstarted("rdma-pause", this::pause).start();
                 return;
             }
         }

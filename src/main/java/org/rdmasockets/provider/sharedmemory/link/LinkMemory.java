@@ -2,11 +2,11 @@ package org.rdmasockets.provider.sharedmemory.link;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.rdmasockets.provider.os.Mapping;
+import org.rdmasockets.provider.os.SharedMapping;
 import org.rdmasockets.verbs.VerbsException;
 
 /** The memory of a link, and with it the slabs of the peer: who has entered this may touch all of them. */
-final class LinkMemory extends Mapping {
+final class LinkMemory extends SharedMapping {
     /** Slabs that were entered and are left when this is freed; guarded by itself. */
     private final List<PeerRegion> slabs;
 

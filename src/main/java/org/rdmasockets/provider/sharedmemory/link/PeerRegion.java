@@ -24,28 +24,28 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
 
     /** Maps a region by an announcement with a descriptor, which stays the caller's. */
     PeerRegion(PacketBuffer announced) throws VerbsException {
-        super(announced.descriptor(), Frame.second(announced), false);
-        remoteKey = Frame.number(announced);
-        address = Frame.first(announced);
+        super(announced.descriptor(), LinkPacket.second(announced), false);
+        remoteKey = LinkPacket.number(announced);
+        address = LinkPacket.first(announced);
         access = access(announced);
-        tag = Frame.fourth(announced);
+        tag = LinkPacket.fourth(announced);
     }
 
     private PeerRegion(PacketBuffer announced, long lengthBytes) {
         super(lengthBytes);
-        remoteKey = Frame.number(announced);
-        address = Frame.first(announced);
+        remoteKey = LinkPacket.number(announced);
+        address = LinkPacket.first(announced);
         access = access(announced);
-        tag = Frame.fourth(announced);
+        tag = LinkPacket.fourth(announced);
     }
 
     /** A region that is known, but that this process has no room to map. */
     static PeerRegion unmapped(PacketBuffer announced) {
-        return new PeerRegion(announced, Frame.second(announced));
+        return new PeerRegion(announced, LinkPacket.second(announced));
     }
 
     private static byte access(PacketBuffer announced) {
-        return (byte) (Frame.third(announced) & KNOWN);
+        return (byte) (LinkPacket.third(announced) & KNOWN);
     }
 
     /** Flags as bits of a packet. */

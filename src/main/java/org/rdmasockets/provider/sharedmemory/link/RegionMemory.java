@@ -1,6 +1,6 @@
 package org.rdmasockets.provider.sharedmemory.link;
 
-import org.rdmasockets.provider.os.Mapping;
+import org.rdmasockets.provider.os.SharedMapping;
 import org.rdmasockets.provider.os.SealedMemory;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -8,7 +8,7 @@ import org.rdmasockets.verbs.VerbsException;
  * How a region lies in its memfd: whole pages for the data, then one page whose first word is 1 as long as the owner
  * lets peers in. Owner and peer map both as one, and show the data.
  */
-class RegionMemory extends Mapping {
+class RegionMemory extends SharedMapping {
     private static final long CONTROL_BYTES = 4096;
     private static final long VALID = 1;
 

@@ -8,7 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.LongBuffer;
-import org.rdmasockets.lock.PlainLock;
+import org.rdmasockets.lock.SmallMutex;
 
 /**
  * Puts entries into a link's ring for the peer. Several threads of this process may, one after another:
@@ -42,7 +42,7 @@ public final class RingWriter {
     private final LongBuffer words;
     private final int control;
     private final int ring;
-    private final PlainLock lock = new PlainLock();
+    private final SmallMutex lock = new SmallMutex();
     /** Whether the holder of the lock has entered the memory; guarded by lock. */
     private boolean entered;
     /** Whether the memory cannot go while the lock is held; guarded by lock. */

@@ -4,9 +4,9 @@
  *
  * <ul>
  * <li>{@link org.rdmasockets.provider.sharedmemory.link.LinkHub} is the way in: it takes names, dials names, and gives
- *     out one {@link org.rdmasockets.provider.sharedmemory.link.Link} per peer process. {@code Dial} and
- *     {@code Arrival} are the two sides of a greeting, with the packets of {@code Frame}; the kernel says who the other
- *     side is.
+ *     out one {@link org.rdmasockets.provider.sharedmemory.link.Link} per peer process. {@code LinkConnector} and
+ *     {@code IncomingLink} are the two sides of a greeting, with the packets of {@code LinkPacket}; the kernel says who
+ *     the other side is.
  * <li>A link is a socket and one sealed segment ({@code SegmentLayout}): a ring each way
  *     ({@link org.rdmasockets.provider.sharedmemory.link.RingWriter}, {@code RingReader}), a
  *     {@link org.rdmasockets.provider.sharedmemory.link.LinkSlot} per queue pair, and words that say who wants to be

@@ -111,8 +111,8 @@ class ForeignersTest {
             boolean answered = false;
             for (PacketSocket one : accepted) {
                 if (one.receive(buffer) > 0) {
-                    Frame.write(buffer, Frame.WELCOME, Frame.VERSION + 1, 1);
-                    one.send(buffer, Frame.BYTES, -1);
+                    LinkPacket.write(buffer, LinkPacket.WELCOME, LinkPacket.VERSION + 1, 1);
+                    one.send(buffer, LinkPacket.BYTES, -1);
                     answered = true;
                 }
             }
@@ -129,7 +129,7 @@ class ForeignersTest {
             Call<Void> connect = Call.start(ThreadKind.PLATFORM, "connect", () -> connect(address, PATIENCE_MILLIS));
             answerAll(named);
             String told = assertThrows(ConnectException.class, connect::result).getMessage();
-            assertTrue(told.contains("speaks version " + (Frame.VERSION + 1)), told);
+            assertTrue(told.contains("speaks version " + (LinkPacket.VERSION + 1)), told);
         } finally {
             named.close();
         }

@@ -91,7 +91,7 @@ class HostilePeerTest {
     @Test
     void packetsThatAreNoGreetingEndTheConversation() throws Exception {
         Random random = new Random(SEED);
-        for (int bytes : new int[] {1, 2, Frame.BYTES - 1, Frame.BYTES, Frame.BYTES + 1, 128}) {
+        for (int bytes : new int[] {1, 2, LinkPacket.BYTES - 1, LinkPacket.BYTES, LinkPacket.BYTES + 1, 128}) {
             try (Intruder intruder = new Intruder(address)) {
                 for (int i = 0; i < bytes; i++) {
                     intruder.buffer.packet().put(i, (byte) random.nextInt());
@@ -105,7 +105,7 @@ class HostilePeerTest {
     @Test
     void anotherVersionIsAnsweredAndThenDropped() throws Exception {
         try (Intruder intruder = new Intruder(address)) {
-            intruder.greet(Frame.VERSION + 1);
+            intruder.greet(LinkPacket.VERSION + 1);
             intruder.awaitDropped();
         }
     }
@@ -119,8 +119,8 @@ class HostilePeerTest {
                 Descriptors.memory(SegmentLayout.BYTES, ALL_SEALS | Descriptors.WRITE));
         for (int descriptor : wrong) {
             try (Intruder intruder = new Intruder(address)) {
-                intruder.greet(Frame.VERSION);
-                intruder.sendAndClose(Frame.SEGMENT, descriptor);
+                intruder.greet(LinkPacket.VERSION);
+                intruder.sendAndClose(LinkPacket.SEGMENT, descriptor);
             }
         }
         assertEquals(0, victim.unclaimedLinks());
@@ -129,17 +129,17 @@ class HostilePeerTest {
     @Test
     void aDescriptorWhereNoneBelongsOrNoneWhereOneBelongsIsRefused() throws Exception {
         try (Intruder intruder = new Intruder(address)) {
-            intruder.sendAndClose(Frame.HELLO, Descriptors.open("/dev/null"));
+            intruder.sendAndClose(LinkPacket.HELLO, Descriptors.open("/dev/null"));
         }
         try (Intruder intruder = new Intruder(address)) {
-            intruder.greet(Frame.VERSION);
-            Frame.write(intruder.buffer, Frame.SEGMENT, 0, 0);
-            intruder.send(Frame.BYTES, -1);
+            intruder.greet(LinkPacket.VERSION);
+            LinkPacket.write(intruder.buffer, LinkPacket.SEGMENT, 0, 0);
+            intruder.send(LinkPacket.BYTES, -1);
             intruder.awaitDropped();
         }
         try (Intruder intruder = Intruder.linked(address)) {
             Recorder end = victim.nextLink();
-            intruder.sendAndClose(Frame.RETRACT, Descriptors.open("/dev/null"));
+            intruder.sendAndClose(LinkPacket.RETRACT, Descriptors.open("/dev/null"));
             assertDead(end, "no meaning");
         }
     }
@@ -176,12 +176,12 @@ class HostilePeerTest {
     void descriptorsWhoseCloseLastsHoldUpNobody() throws Exception {
         try (ServerSocket sink = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
             try (Intruder intruder = new Intruder(address)) {
-                intruder.sendAndClose(Frame.HELLO, Descriptors.lingering(sink.getLocalPort()));
+                intruder.sendAndClose(LinkPacket.HELLO, Descriptors.lingering(sink.getLocalPort()));
                 assertHonestLinkWorks();
             }
             try (Intruder intruder = new Intruder(address)) {
-                intruder.greet(Frame.VERSION);
-                intruder.sendAndClose(Frame.SEGMENT, Descriptors.lingering(sink.getLocalPort()));
+                intruder.greet(LinkPacket.VERSION);
+                intruder.sendAndClose(LinkPacket.SEGMENT, Descriptors.lingering(sink.getLocalPort()));
                 assertHonestLinkWorks();
             }
             try (Intruder intruder = Intruder.linked(address)) {
@@ -289,10 +289,10 @@ class HostilePeerTest {
     void aSlabOfAnotherSizeEndsTheLink() throws Exception {
         try (Intruder intruder = Intruder.linked(address)) {
             Recorder end = victim.nextLink();
-            Frame.write(intruder.buffer, Frame.ANNOUNCE, 1, 4096);
-            Frame.writeRegion(intruder.buffer, 4096, 0, Slabs.TAG);
+            LinkPacket.write(intruder.buffer, LinkPacket.ANNOUNCE, 1, 4096);
+            LinkPacket.writeRegion(intruder.buffer, 4096, 0, Slabs.TAG);
             int descriptor = Descriptors.memory(RegionMemory.totalBytes(4096), ALL_SEALS);
-            intruder.send(Frame.BYTES, descriptor);
+            intruder.send(LinkPacket.BYTES, descriptor);
             Descriptors.close(descriptor);
             assertDead(end, "no size that slabs have");
         }
@@ -347,8 +347,8 @@ class HostilePeerTest {
         Descriptors.close(descriptor);
         try (Intruder intruder = Intruder.linked(address)) {
             Recorder end = victim.nextLink();
-            Frame.write(intruder.buffer, Frame.RETRACT, 5, 0);
-            intruder.send(Frame.BYTES, -1);
+            LinkPacket.write(intruder.buffer, LinkPacket.RETRACT, 5, 0);
+            intruder.send(LinkPacket.BYTES, -1);
             assertDead(end, "never announced");
         }
     }

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.net.InetSocketAddress;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.provider.os.Descriptors;
-import org.rdmasockets.provider.os.Mapping;
+import org.rdmasockets.provider.os.SharedMapping;
 import org.rdmasockets.provider.os.PacketBuffer;
 import org.rdmasockets.provider.os.PacketSocket;
 import org.rdmasockets.provider.os.SealedMemory;
@@ -21,7 +21,7 @@ final class Intruder implements AutoCloseable {
     final PacketBuffer buffer = new PacketBuffer();
     private final PacketSocket socket;
     /** The link's memory, once there is a link. */
-    private Mapping mapping;
+    private SharedMapping mapping;
     /** Its descriptor, which an honest process closes. */
     private SealedMemory memory;
 
@@ -33,7 +33,7 @@ final class Intruder implements AutoCloseable {
     /** Connects and goes by the rules until the link is up. */
     static Intruder linked(InetSocketAddress address) throws Exception {
         Intruder intruder = new Intruder(address);
-        intruder.greet(Frame.VERSION);
+        intruder.greet(LinkPacket.VERSION);
         intruder.share();
         return intruder;
     }
@@ -45,19 +45,19 @@ final class Intruder implements AutoCloseable {
 
     /** Says hello in the name of a hub and waits for the answer. */
     void greet(int version, long hub) throws Exception {
-        Frame.write(buffer, Frame.HELLO, version, hub);
-        send(Frame.BYTES, -1);
+        LinkPacket.write(buffer, LinkPacket.HELLO, version, hub);
+        send(LinkPacket.BYTES, -1);
         Await.until("a welcome", () -> socket.receive(buffer) != -AGAIN);
-        assertEquals(Frame.WELCOME, Frame.type(buffer));
-        assertEquals(Frame.VERSION, Frame.number(buffer));
+        assertEquals(LinkPacket.WELCOME, LinkPacket.type(buffer));
+        assertEquals(LinkPacket.VERSION, LinkPacket.number(buffer));
     }
 
     /** Gives memory, after which the link is up. */
     void share() throws VerbsException {
         memory = SealedMemory.create(SegmentLayout.BYTES);
         mapping = SealedMemory.map(memory.descriptor(), SegmentLayout.BYTES);
-        Frame.write(buffer, Frame.SEGMENT, 0, 0);
-        send(Frame.BYTES, memory.descriptor());
+        LinkPacket.write(buffer, LinkPacket.SEGMENT, 0, 0);
+        send(LinkPacket.BYTES, memory.descriptor());
     }
 
     /** Does something to the file behind the link's memory: its errno. */
@@ -82,8 +82,8 @@ final class Intruder implements AutoCloseable {
 
     /** Sends a packet with a descriptor, which is closed after that, and waits until the victim hung up. */
     void sendAndClose(int type, int descriptor) throws Exception {
-        Frame.write(buffer, type, 0, 0);
-        int error = socket.send(buffer, Frame.BYTES, descriptor);
+        LinkPacket.write(buffer, type, 0, 0);
+        int error = socket.send(buffer, LinkPacket.BYTES, descriptor);
         Descriptors.closeSometime(descriptor);
         if (error != PERMISSION) { // the kernel takes none for a victim that has not looked who this is
             assertEquals(0, error, "errno of the intruder's send");
@@ -93,8 +93,8 @@ final class Intruder implements AutoCloseable {
 
     /** Sends a packet with a descriptor to a victim that may have hung up, and closes the descriptor. */
     void sendUnread(int descriptor) {
-        Frame.write(buffer, Frame.SEGMENT, 0, 0);
-        trySend(Frame.BYTES, descriptor);
+        LinkPacket.write(buffer, LinkPacket.SEGMENT, 0, 0);
+        trySend(LinkPacket.BYTES, descriptor);
         Descriptors.closeSometime(descriptor);
     }
 
@@ -103,16 +103,16 @@ final class Intruder implements AutoCloseable {
     }
 
     void announceAt(long first, int key, long lengthBytes, int descriptor) {
-        Frame.write(buffer, Frame.ANNOUNCE, key, first);
-        Frame.writeRegion(buffer, lengthBytes, -1, 0);
-        trySend(Frame.BYTES, descriptor);
+        LinkPacket.write(buffer, LinkPacket.ANNOUNCE, key, first);
+        LinkPacket.writeRegion(buffer, lengthBytes, -1, 0);
+        trySend(LinkPacket.BYTES, descriptor);
     }
 
     /** Announces memory, as soon as the victim has read what was sent before; the descriptor stays the caller's. */
     void announceSurely(int key, long lengthBytes, int descriptor) throws Exception {
-        Frame.write(buffer, Frame.ANNOUNCE, key, 4096);
-        Frame.writeRegion(buffer, lengthBytes, -1, 0);
-        Await.until("room for an announcement", () -> socket.send(buffer, Frame.BYTES, descriptor) == 0);
+        LinkPacket.write(buffer, LinkPacket.ANNOUNCE, key, 4096);
+        LinkPacket.writeRegion(buffer, lengthBytes, -1, 0);
+        Await.until("room for an announcement", () -> socket.send(buffer, LinkPacket.BYTES, descriptor) == 0);
     }
 
     private void trySend(int bytes, int descriptor) {
@@ -124,7 +124,7 @@ final class Intruder implements AutoCloseable {
         SegmentLayout.LONG.setRelease(mapping.asBuffer(), (int) offset, value);
     }
 
-    Mapping mapping() {
+    SharedMapping mapping() {
         return mapping;
     }
 

@@ -112,7 +112,7 @@ final class PeerMain {
     /** Links itself in the name of another hub. */
     private static void impersonate(InetSocketAddress address, long hub) throws Exception {
         try (Intruder intruder = new Intruder(address)) {
-            intruder.greet(Frame.VERSION, hub);
+            intruder.greet(LinkPacket.VERSION, hub);
             intruder.share();
             intruder.awaitDropped();
         }

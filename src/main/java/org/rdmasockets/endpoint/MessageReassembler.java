@@ -1,0 +1,185 @@
+package org.rdmasockets.endpoint;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.net.SocketTimeoutException;
+import java.util.OptionalInt;
+import org.rdmasockets.lock.CallerLock;
+import org.rdmasockets.transport.InterruptibleWait;
+
+/**
+ * Puts messages together, by one thread at a time; who gives up in the middle leaves what there is to the next. Each
+ * piece is copied out of its buffer, which goes back to the peer as a credit: so a message may be longer than all
+ * buffers. Its memory grows with what has come, whatever the peer has announced.
+ */
+final class MessageReassembler {
+    private static final String WHAT = "message";
+    /** So much memory a message gets when its first piece has come, and then this times what has come. */
+    private static final int FIRST_BYTES = 64 << 10;
+    private static final int GROWTH = 4;
+
+    private final EndpointProtocol link;
+    private final CallerLock turn = new CallerLock();
+    /** The piece to copy next, null if it has not come; protected by turn, as the rest. */
+    private ReceiveSide.Fragment piece;
+    /** Where the message goes, null while there is none or it has no bytes. */
+    private LocalRegion region;
+    /** The region's part of the process's budget; null for a message that has come as one piece. */
+    private Budget.Part part;
+    private long done;
+    /** Nobody will want the rest; written before the last look at turn. */
+    private volatile boolean closed;
+
+    MessageReassembler(EndpointProtocol link) {
+        this.link = link;
+    }
+
+    Message receive(long deadlineNanos) throws IOException {
+        if (!InterruptibleWait.lock(turn, deadlineNanos)) {
+            throw new SocketTimeoutException("no " + WHAT + " has come in time");
+        }
+        return putTogether(deadlineNanos, true);
+    }
+
+    /** The next message, null if it has not come as a whole, or another thread waits for it. */
+    Message poll() throws IOException {
+        return turn.tryLock() ? putTogether(Long.MAX_VALUE, false) : null;
+    }
+
+    /** Sends the thread away that waits for a message, the next one if none does. */
+    void wakeup() {
+        link.compute(unused -> {
+            link.messageSide().messages.wakeup();
+            return null;
+        });
+    }
+
+    /** The caller's turn, which ends: puts a message together, of what is there unless it waits. */
+    private Message putTogether(long deadlineNanos, boolean waits) throws IOException {
+        try {
+            Message whole = null;
+            while (whole == null && (waits || hasPiece())) {
+                whole = addPiece(deadlineNanos);
+            }
+            return whole;
+        } catch (EndpointException e) {
+            if (e.reason() != EndpointException.Reason.LIMIT) {
+                drop(); // the rest will not come
+            }
+            throw e;
+        } finally {
+            turn.unlock();
+            dropIfClosed();
+        }
+    }
+
+    /** Any thread: this end is closed. Never blocks: who is at it drops what there is when he leaves. */
+    void close() {
+        closed = true;
+        dropIfClosed();
+    }
+
+    private void dropIfClosed() {
+        if (closed && turn.tryLock()) {
+            drop();
+            turn.unlock();
+        }
+    }
+
+    private boolean hasPiece() {
+        if (piece == null) {
+            piece = link.poll(link.messageSide().messages);
+        }
+        return piece != null;
+    }
+
+    /** The message, if the next piece makes it whole. */
+    private Message addPiece(long deadlineNanos) throws IOException {
+        if (piece == null) {
+            piece = link.take(link.messageSide().messages, deadlineNanos, WHAT);
+            if (piece == null) {
+                throw new SocketTimeoutException("the receiver was woken up before a " + WHAT + " had come");
+            }
+        }
+        Header header = piece.header();
+        makeRoom(header.lengthBytes(), done + piece.bytes().byteSize());
+        link.compute(this::copy);
+        return done == header.lengthBytes() ? finish(header) : null;
+    }
+
+    /** Makes room for so much of a whole message. What cannot be had leaves all as it is, to be tried again. */
+    private void makeRoom(long whole, long have) throws IOException {
+        if (have <= (region == null ? 0 : region.length())) {
+            return;
+        }
+        if (have == whole && region == null) {
+            region = link.domain.allocateForMessage(whole);
+            return;
+        }
+        long size = Math.min(whole, Math.max(FIRST_BYTES, GROWTH * have));
+        Budget.Part taken = Budget.MESSAGES.take(size);
+        if (taken == null) {
+            link.compute(unused -> {
+                link.ensureAlive(); // else the rest will not come
+                return null;
+            });
+            throw new EndpointException(EndpointException.Reason.LIMIT, "no memory for " + have + " bytes of a message "
+                    + "of " + whole + ": of what messages that are not whole may have, " + Budget.MESSAGES
+                    + ", or receive later");
+        }
+        LocalRegion larger;
+        try {
+            larger = link.domain.allocateForMessage(size, region, done);
+        } catch (Throwable e) {
+            taken.giveBack();
+            throw e;
+        }
+        free();
+        region = larger;
+        part = taken;
+    }
+
+    private void free() {
+        if (region != null) {
+            region.block.close();
+        }
+        settle();
+    }
+
+    /** The memory does not count any more: it is the application's, or nobody's. */
+    private void settle() {
+        if (part != null) {
+            part.giveBack();
+        }
+        region = null;
+        part = null;
+    }
+
+    /** Protocol lock held, which keeps a close from giving buffers and region to others meanwhile. */
+    private Void copy(EndpointProtocol unused) throws EndpointException {
+        link.ensureNotDiscarded();
+        ReceiveSide.Fragment next = piece;
+        long size = next.bytes().byteSize();
+        if (size > 0) {
+            MemorySegment.copy(next.bytes(), 0, region.memory(), done, size);
+        }
+        done += size;
+        piece = null; // whatever becomes of its buffer: nothing is copied twice
+        link.messageSide().giveBack(next);
+        return null;
+    }
+
+    private void drop() {
+        piece = null;
+        free();
+        done = 0;
+    }
+
+    private Message finish(Header header) {
+        boolean immediate = (header.flags() & Header.IMMEDIATE) != 0;
+        Message whole = new Message(region, done, immediate ? OptionalInt.of(header.word()) : OptionalInt.empty());
+        settle();
+        done = 0;
+        return whole;
+    }
+}
