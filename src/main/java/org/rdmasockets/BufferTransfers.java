@@ -14,10 +14,10 @@ import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetConnectedException;
-import org.rdmasockets.transport.Connection;
-import org.rdmasockets.transport.ZeroCopyTransfers;
-import org.rdmasockets.transport.DirectMemory;
-import org.rdmasockets.transport.DirectView;
+import org.rdmasockets.internal.connection.Connection;
+import org.rdmasockets.internal.connection.ZeroCopyTransfers;
+import org.rdmasockets.internal.connection.DirectMemory;
+import org.rdmasockets.internal.connection.DirectView;
 
 /**
  * Reads into and writes from what is no byte array, by way of an array that the socket keeps for it. One reader and one

@@ -1,9 +1,9 @@
 package org.rdmasockets;
 
 import java.lang.ref.Cleaner;
-import org.rdmasockets.choice.Connector;
-import org.rdmasockets.choice.Acceptor;
-import org.rdmasockets.lock.LibraryThreads;
+import org.rdmasockets.internal.selection.Connector;
+import org.rdmasockets.internal.selection.Acceptor;
+import org.rdmasockets.internal.lock.LibraryThreads;
 
 /**
  * The part of the transport that a socket holds: a binding, then a listener or a connection. The socket's close

@@ -4,9 +4,9 @@ import java.net.SocketOption;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
-import org.rdmasockets.transport.Interner;
-import org.rdmasockets.transport.PendingOptions;
-import org.rdmasockets.transport.StreamOptions;
+import org.rdmasockets.internal.connection.Interner;
+import org.rdmasockets.internal.connection.PendingOptions;
+import org.rdmasockets.internal.connection.StreamOptions;
 
 /**
  * The values of a socket's options. Sockets whose values are equal have the same, so once {@link #shared} was called

@@ -1,7 +1,7 @@
 package org.rdmasockets;
 
 import java.lang.foreign.MemorySegment;
-import org.rdmasockets.transport.DirectMemory;
+import org.rdmasockets.internal.connection.DirectMemory;
 
 /**
  * Memory that an {@link RdmaSocket} sends from without a copy: {@link RdmaSocket#allocateBuffer} makes it,

@@ -19,10 +19,10 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.TimeUnit;
-import org.rdmasockets.datagram.DatagramInbox;
-import org.rdmasockets.datagram.DatagramWays;
-import org.rdmasockets.lock.LibraryThreads;
-import org.rdmasockets.transport.Routes;
+import org.rdmasockets.internal.datagram.DatagramInbox;
+import org.rdmasockets.internal.datagram.DatagramWays;
+import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.connection.Routes;
 
 /**
  * A datagram socket whose datagrams go over the best transport that leads to their destination: memory shared with

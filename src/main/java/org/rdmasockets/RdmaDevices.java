@@ -2,7 +2,7 @@ package org.rdmasockets;
 
 import java.util.List;
 import java.util.Optional;
-import org.rdmasockets.provider.Providers;
+import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DeviceInfo;
 import org.rdmasockets.verbs.VerbsException;

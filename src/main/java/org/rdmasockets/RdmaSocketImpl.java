@@ -15,15 +15,15 @@ import java.net.SocketTimeoutException;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import org.rdmasockets.choice.SelectedConnection;
-import org.rdmasockets.choice.Connector;
-import org.rdmasockets.choice.Acceptor;
-import org.rdmasockets.lock.CallerLock;
-import org.rdmasockets.lock.StackRoom;
-import org.rdmasockets.transport.Connection;
-import org.rdmasockets.transport.NetErrors;
-import org.rdmasockets.transport.InterruptibleWait;
-import org.rdmasockets.transport.PendingOptions;
+import org.rdmasockets.internal.selection.SelectedConnection;
+import org.rdmasockets.internal.selection.Connector;
+import org.rdmasockets.internal.selection.Acceptor;
+import org.rdmasockets.internal.lock.CallerLock;
+import org.rdmasockets.internal.lock.StackRoom;
+import org.rdmasockets.internal.connection.Connection;
+import org.rdmasockets.internal.connection.NetErrors;
+import org.rdmasockets.internal.connection.InterruptibleWait;
+import org.rdmasockets.internal.connection.PendingOptions;
 
 /**
  * What {@code java.net.Socket} and {@code java.net.ServerSocket} need, over any transport: the life of one socket, its

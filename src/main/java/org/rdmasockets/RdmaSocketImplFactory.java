@@ -16,8 +16,9 @@ import java.util.Set;
  */
 public final class RdmaSocketImplFactory implements SocketImplFactory {
     /** The floors below this package: whoever makes a socket from there must get TCP. */
-    private static final Set<String> FLOORS = Set.of("choice", "transport", "completion", "provider");
-    private static final String OURS = RdmaSocketImplFactory.class.getPackageName() + ".";
+    private static final Set<String> FLOORS = Set.of("selection", "connection", "waiting", "provider", "ibverbs",
+            "sharedmemory", "ffi");
+    private static final String OURS = RdmaSocketImplFactory.class.getPackageName() + ".internal.";
     private static final StackWalker STACK = StackWalker.getInstance();
 
     private final boolean server;

@@ -5,7 +5,7 @@ import java.net.DatagramSocket;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
-import org.rdmasockets.transport.Property;
+import org.rdmasockets.internal.connection.Property;
 
 /** The switch for the whole JVM: plain sockets of {@code java.net} become RDMA sockets. */
 public final class RdmaSockets {

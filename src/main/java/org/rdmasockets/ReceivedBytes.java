@@ -1,7 +1,7 @@
 package org.rdmasockets;
 
 import java.lang.foreign.MemorySegment;
-import org.rdmasockets.transport.DirectView;
+import org.rdmasockets.internal.connection.DirectView;
 
 /**
  * Bytes that {@link RdmaSocket#receive} lends, where the peer has put them. Only the thread that received them may look

@@ -13,7 +13,7 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import jdk.net.ExtendedSocketOptions;
-import org.rdmasockets.transport.StreamOptions;
+import org.rdmasockets.internal.connection.StreamOptions;
 
 /** An option of RDMA sockets: when it can be set, whether a server socket has it too, how it is read and written. */
 record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Function<OptionValues, T> reader,

@@ -1,7 +1,7 @@
 package org.rdmasockets;
 
-import org.rdmasockets.choice.TransportStatistics;
-import org.rdmasockets.lock.Rescues;
+import org.rdmasockets.internal.selection.TransportStatistics;
+import org.rdmasockets.internal.lock.Rescues;
 
 /**
  * What became of the connections over one transport since the process began; a snapshot.

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rdmasockets.provider.Providers;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /** What a process logs of the choice of transports: each transport and reason once, TCP instead as a warning. */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.FreePorts;
 import org.rdmasockets.interop.Program;
-import org.rdmasockets.provider.Providers;
+import org.rdmasockets.internal.provider.Providers;
 
 /** Datagram sockets of two processes of this host, and one of {@code java.net}. */
 class DatagramsBetweenProcessesTest {

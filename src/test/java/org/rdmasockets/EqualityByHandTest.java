@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rdmasockets.stream.FlowKind;
+import org.rdmasockets.internal.rsockets.FlowKind;
 import org.rdmasockets.verbs.CompletionQueue;
 
 /** Records that compare themselves by hand, so that a first connect need not wait until the JVM has made that code. */
@@ -19,7 +19,8 @@ class EqualityByHandTest {
     private static final List<Integer> SIZES = List.of(1024, 2048);
 
     @ParameterizedTest
-    @ValueSource(strings = {"stream.StreamSettings", "verbs.QueuePairConfig", "provider.sharedmemory.link.PeerId",
+    @ValueSource(strings = {"internal.rsockets.StreamSettings", "verbs.QueuePairConfig",
+        "internal.sharedmemory.link.PeerId",
         "Transport"})
     void eachComponentMatters(String name) throws ReflectiveOperationException {
         Class<?> type = Class.forName("org.rdmasockets." + name);

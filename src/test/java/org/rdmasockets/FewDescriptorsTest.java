@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmasockets.provider.os.Descriptors;
-import org.rdmasockets.provider.os.PacketSocket;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.ffi.Descriptors;
+import org.rdmasockets.internal.ffi.PacketSocket;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /**
  * The very first connection of a process that has no descriptor left, and whose classes lie in a folder: the JVM can

@@ -19,8 +19,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.endpoint.RdmaEndpointServer;
-import org.rdmasockets.provider.Providers;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /** The first connect of a process has the timeout that its caller gave, whatever has to be loaded for it. */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)

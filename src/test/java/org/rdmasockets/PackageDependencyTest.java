@@ -2,6 +2,7 @@ package org.rdmasockets;
 
 import static java.util.Map.entry;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -14,6 +15,7 @@ import java.lang.classfile.constantpool.Utf8Entry;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -27,51 +29,60 @@ import org.junit.jupiter.api.Test;
 class PackageDependencyTest {
     private static final Path CLASSES = Path.of("target", "classes");
     private static final String ROOT = "org.rdmasockets";
+    /** All that no user names. */
+    private static final String INSIDE = ROOT + ".internal";
     private static final String SLF4J = "org.slf4j";
-    private static final String IBVERBS = ROOT + ".provider.ibverbs";
-    private static final String LOG = ROOT + ".log";
-    private static final String LOCK = ROOT + ".lock";
-    private static final String OS = ROOT + ".provider.os";
-    private static final String SHARED_MEMORY = ROOT + ".provider.sharedmemory";
+    private static final String VERBS = ROOT + ".verbs";
+    private static final String SELECTION = INSIDE + ".selection";
+    private static final String CONNECTION = INSIDE + ".connection";
+    private static final String RSOCKETS = INSIDE + ".rsockets";
+    private static final String WAITING = INSIDE + ".waiting";
+    private static final String PROVIDER = INSIDE + ".provider";
+    private static final String IBVERBS = INSIDE + ".ibverbs";
+    private static final String SHARED_MEMORY = INSIDE + ".sharedmemory";
+    private static final String FFI = INSIDE + ".ffi";
+    private static final String DATAGRAM = INSIDE + ".datagram";
+    private static final String CALL = INSIDE + ".rpc.call";
+    private static final String SESSION = INSIDE + ".rpc.session";
+    private static final String LOG = INSIDE + ".log";
+    private static final String LOCK = INSIDE + ".lock";
+
+    /** The packages that a user names, as the module exports them. */
+    private static final Set<String> PRODUCTS = Set.of(ROOT, VERBS, ROOT + ".endpoint", ROOT + ".rpc", ROOT + ".grpc");
 
     /** Package to the packages it may use besides itself and java.base. A package that is not a key is refused. */
     private static final Map<String, Set<String>> ALLOWED = Map.ofEntries(
-            entry(ROOT, Set.of(ROOT + ".choice", ROOT + ".datagram", ROOT + ".transport", ROOT + ".verbs",
-                    ROOT + ".provider", LOCK, "jdk.net")),
-            entry(ROOT + ".agent", Set.of(ROOT, ROOT + ".choice", LOG, SLF4J, SLF4J + ".event",
-                    SLF4J + ".helpers", SLF4J + ".spi", "java.lang.instrument")),
-            entry(ROOT + ".endpoint", Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".completion",
-                    ROOT + ".verbs", ROOT + ".provider", LOCK, LOG)),
-            entry(ROOT + ".rpc", Set.of(ROOT, ROOT + ".rpc.call", ROOT + ".rpc.session", LOCK)),
-            entry(ROOT + ".grpc", Set.of(ROOT, ROOT + ".rpc", ROOT + ".rpc.call", ROOT + ".rpc.session", LOCK, LOG,
-                    "io.grpc")),
-            entry(ROOT + ".rpc.session", Set.of(ROOT, ROOT + ".rpc.call", LOCK)),
-            entry(ROOT + ".rpc.call", Set.of(ROOT + ".endpoint", ROOT + ".verbs", LOCK, LOG)),
-            entry(ROOT + ".datagram", Set.of(ROOT + ".choice", ROOT + ".transport", ROOT + ".completion",
-                    ROOT + ".verbs", ROOT + ".provider", SHARED_MEMORY, LOCK, LOG)),
-            entry(ROOT + ".choice", Set.of(ROOT + ".transport", ROOT + ".verbs", ROOT + ".provider", LOG)),
-            entry(ROOT + ".transport", Set.of(ROOT + ".stream", ROOT + ".completion", ROOT + ".verbs", LOCK, LOG)),
-            entry(ROOT + ".stream", Set.of(ROOT + ".verbs")),
-            entry(ROOT + ".completion", Set.of(ROOT + ".verbs", LOCK, LOG, "org.jctools.queues",
-                    "org.jctools.queues.varhandle", "org.jctools.queues.varhandle.unpadded",
-                    "java.lang.management", "jdk.management")),
-            entry(ROOT + ".verbs", Set.of()),
+            entry(ROOT, Set.of(SELECTION, DATAGRAM, CONNECTION, VERBS, PROVIDER, LOCK, "jdk.net")),
+            entry(INSIDE + ".agent", Set.of(ROOT, SELECTION, LOG, SLF4J, SLF4J + ".event", SLF4J + ".helpers",
+                    SLF4J + ".spi", "java.lang.instrument")),
+            entry(ROOT + ".endpoint", Set.of(SELECTION, CONNECTION, WAITING, VERBS, PROVIDER, LOCK, LOG)),
+            entry(ROOT + ".rpc", Set.of(ROOT, CALL, SESSION, LOCK)),
+            entry(ROOT + ".grpc", Set.of(ROOT, ROOT + ".rpc", CALL, SESSION, LOCK, LOG, "io.grpc")),
+            entry(SESSION, Set.of(ROOT, CALL, LOCK)),
+            entry(CALL, Set.of(ROOT + ".endpoint", VERBS, LOCK, LOG)),
+            entry(DATAGRAM, Set.of(SELECTION, CONNECTION, WAITING, VERBS, PROVIDER, SHARED_MEMORY, LOCK, LOG)),
+            entry(SELECTION, Set.of(CONNECTION, VERBS, PROVIDER, LOG)),
+            entry(CONNECTION, Set.of(RSOCKETS, WAITING, VERBS, LOCK, LOG)),
+            entry(RSOCKETS, Set.of(VERBS)),
+            entry(WAITING, Set.of(VERBS, LOCK, LOG, "org.jctools.queues", "org.jctools.queues.varhandle",
+                    "org.jctools.queues.varhandle.unpadded", "java.lang.management", "jdk.management")),
+            entry(VERBS, Set.of()),
             entry(LOG, Set.of(LOCK, SLF4J, "java.util.logging")),
             entry(LOCK, Set.of()),
-            entry(ROOT + ".provider", Set.of(ROOT + ".verbs", IBVERBS, SHARED_MEMORY)),
-            entry(IBVERBS, Set.of(ROOT + ".verbs", IBVERBS + ".generated", OS, LOCK, LOG)),
+            entry(PROVIDER, Set.of(VERBS, IBVERBS, SHARED_MEMORY)),
+            entry(IBVERBS, Set.of(VERBS, IBVERBS + ".generated", FFI, LOCK, LOG)),
             entry(IBVERBS + ".generated", Set.of()),
-            entry(SHARED_MEMORY, Set.of(ROOT + ".verbs", LOCK, SHARED_MEMORY + ".link", LOG)),
-            entry(SHARED_MEMORY + ".link", Set.of(ROOT + ".verbs", LOCK, OS, LOG)),
-            entry(OS, Set.of(ROOT + ".verbs", LOCK)));
+            entry(SHARED_MEMORY, Set.of(VERBS, LOCK, SHARED_MEMORY + ".link", LOG)),
+            entry(SHARED_MEMORY + ".link", Set.of(VERBS, LOCK, FFI, LOG)),
+            entry(FFI, Set.of(VERBS, LOCK)));
 
     /** Calls into native code, as prefixes, and the packages that alone may make them: no lint watches them. */
     private static final Pattern NATIVE = Pattern.compile("java/lang/("
             + "foreign/(Linker|SymbolLookup|MemorySegment.reinterpret)|(System|Runtime).load)");
     /** Where segments get a shorter life than their memory has; it makes no other native call. */
-    private static final String VIEWS = "org/rdmasockets/transport/DirectView";
+    private static final String VIEWS = "org/rdmasockets/internal/connection/DirectView";
     private static final String REINTERPRET = "java/lang/foreign/MemorySegment.reinterpret";
-    private static final Set<String> NATIVE_ALLOWED = Set.of(IBVERBS, IBVERBS + ".generated", OS);
+    private static final Set<String> NATIVE_ALLOWED = Set.of(IBVERBS, IBVERBS + ".generated", FFI);
 
     /** What the protocol state machine must not know, as prefixes: threads, waiting, the clock. */
     private static final Pattern NOT_IN_STREAM = Pattern.compile("java/(time/|util/(Timer|concurrent/(locks/|[A-Z]))"
@@ -96,6 +107,28 @@ class PackageDependencyTest {
         assertFalse(classes == 0, "no class under " + CLASSES.toAbsolutePath());
     }
 
+    /** A user sees the products; all else is inside, whether it is public or not. */
+    @Test
+    void allElseIsInternal() {
+        for (String home : ALLOWED.keySet()) {
+            assertTrue(PRODUCTS.contains(home) || home.startsWith(INSIDE + "."), home);
+        }
+        assertTrue(ALLOWED.keySet().containsAll(PRODUCTS));
+    }
+
+    @Test
+    void noSimpleNameStandsTwice() throws IOException {
+        Map<String, Path> seen = new HashMap<>();
+        try (Stream<Path> files = Files.walk(Path.of("src", "main", "java"))) {
+            for (Path file : (Iterable<Path>) files.filter(f -> f.toString().endsWith(".java")
+                    && !f.endsWith("package-info.java"))::iterator) {
+                Path other = seen.put(file.getFileName().toString(), file);
+                assertNull(other, () -> file + " has the name of " + other);
+            }
+        }
+        assertFalse(seen.isEmpty());
+    }
+
     private static void check(ClassModel model, List<String> violations) {
         String name = model.thisClass().asInternalName();
         String home = packageOf(name);
@@ -109,8 +142,8 @@ class PackageDependencyTest {
             boolean known = target.equals(home) || allowed.contains(target) || isJavaBase(target);
             boolean reserved = NATIVE.matcher(used).lookingAt() && !NATIVE_ALLOWED.contains(home)
                     && !(name.equals(VIEWS) && used.equals(REINTERPRET));
-            boolean waits = (home.equals(ROOT + ".stream")
-                    || name.matches("org/rdmasockets/rpc/session/(Session|Packet)"))
+            boolean waits = (home.equals(RSOCKETS)
+                    || name.matches("org/rdmasockets/internal/rpc/session/(Session|Packet)"))
                     && NOT_IN_STREAM.matcher(used).lookingAt();
             if (!known || reserved || waits) {
                 violations.add(name + " must not use " + used);

@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /** A server tells its clients apart by their addresses, whatever JVMs and transports they come from. */
 @Timeout(200)

@@ -9,7 +9,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /** SOCKS proxies are asked where java.net asks them, unless a transport is forced. */
 @Timeout(120)

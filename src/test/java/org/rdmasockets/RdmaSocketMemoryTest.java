@@ -22,8 +22,8 @@ import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
-import org.rdmasockets.provider.Providers;
-import org.rdmasockets.transport.Engine;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.connection.Engine;
 
 /**
  * How much memory a connection has registered: little when idle, more while busy, and little again after a pause. All

@@ -19,8 +19,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.FreePorts;
-import org.rdmasockets.provider.Providers;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /** Clients that try again and again while their server restarts share memory with it from their first connection on. */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)

@@ -21,7 +21,7 @@ import javax.net.SocketFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.rdmasockets.provider.Providers;
+import org.rdmasockets.internal.provider.Providers;
 
 /** The factories of {@code javax.net}, as libraries use them. */
 class SocketFactoryTest {

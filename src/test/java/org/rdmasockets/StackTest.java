@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /** A JVM with {@code preferIPv4Stack} neither reaches nor serves addresses of version 6, over any transport. */
 @Timeout(120)

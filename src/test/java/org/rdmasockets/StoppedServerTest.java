@@ -25,8 +25,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.interop.Program;
-import org.rdmasockets.provider.Providers;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /**
  * Connecting to a process that is stopped. Over TCP its kernel takes the connection, and the process serves it when it

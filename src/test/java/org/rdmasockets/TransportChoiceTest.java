@@ -17,7 +17,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.rdmasockets.provider.Providers;
+import org.rdmasockets.internal.provider.Providers;
 
 /** Which transport a socket takes, what it says of it, and that all transports share one port number. */
 class TransportChoiceTest {

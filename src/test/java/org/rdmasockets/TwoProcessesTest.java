@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.interop.Program;
-import org.rdmasockets.provider.Providers;
+import org.rdmasockets.internal.provider.Providers;
 
 /** Two processes of this host that say nothing of transports. */
 class TwoProcessesTest {

@@ -3,7 +3,7 @@ package org.rdmasockets.benchmark;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import org.rdmasockets.provider.Providers;
+import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.verbs.ConnectionEvent.AddressResolved;
 import org.rdmasockets.verbs.ConnectionEvent.ConnectRequest;
 import org.rdmasockets.verbs.ConnectionEvent.Established;

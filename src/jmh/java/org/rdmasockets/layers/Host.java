@@ -2,7 +2,7 @@ package org.rdmasockets.layers;
 
 import java.util.ArrayDeque;
 import java.util.Queue;
-import org.rdmasockets.provider.sharedmemory.SharedMemoryProvider;
+import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;

@@ -2,8 +2,8 @@ package org.rdmasockets.endpoint;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import org.rdmasockets.lock.StackRoom;
-import org.rdmasockets.transport.DirectView;
+import org.rdmasockets.internal.lock.StackRoom;
+import org.rdmasockets.internal.connection.DirectView;
 import org.rdmasockets.verbs.MemoryRegion;
 
 /**

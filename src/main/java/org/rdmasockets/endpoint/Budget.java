@@ -1,7 +1,7 @@
 package org.rdmasockets.endpoint;
 
 import java.util.concurrent.atomic.AtomicLong;
-import org.rdmasockets.transport.Property;
+import org.rdmasockets.internal.connection.Property;
 
 /** How much memory all peers together may make this process keep: system properties in MiB. Any thread. */
 final class Budget {

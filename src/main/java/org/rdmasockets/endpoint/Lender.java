@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import org.rdmasockets.log.Log;
+import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**

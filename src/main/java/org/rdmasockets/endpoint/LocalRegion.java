@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Objects;
 import java.util.Set;
-import org.rdmasockets.lock.StackRoom;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**

@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.SocketTimeoutException;
 import java.util.OptionalInt;
-import org.rdmasockets.lock.CallerLock;
-import org.rdmasockets.transport.InterruptibleWait;
+import org.rdmasockets.internal.lock.CallerLock;
+import org.rdmasockets.internal.connection.InterruptibleWait;
 
 /**
  * Puts messages together, by one thread at a time; who gives up in the middle leaves what there is to the next. Each

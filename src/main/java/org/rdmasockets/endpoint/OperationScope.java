@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.ArrayList;
 import java.util.List;
-import org.rdmasockets.lock.StackRoom;
+import org.rdmasockets.internal.lock.StackRoom;
 
 /**
  * Joins operations: when the scope is closed, all of them have ended, also when the block that began them has thrown.

@@ -6,8 +6,8 @@ import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
-import org.rdmasockets.completion.WaitResult;
-import org.rdmasockets.lock.StackRoom;
+import org.rdmasockets.internal.waiting.WaitResult;
+import org.rdmasockets.internal.lock.StackRoom;
 
 /**
  * Something that was begun and will end: begin many, then await each. It goes on whether or not anybody waits; memory

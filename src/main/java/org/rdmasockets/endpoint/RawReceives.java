@@ -1,7 +1,7 @@
 package org.rdmasockets.endpoint;
 
 import java.util.OptionalInt;
-import org.rdmasockets.completion.Completion;
+import org.rdmasockets.internal.waiting.Completion;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.ReceiveRequest;

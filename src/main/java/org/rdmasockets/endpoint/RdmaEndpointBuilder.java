@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Set;
-import org.rdmasockets.lock.StackRoom;
-import org.rdmasockets.transport.InterruptibleWait;
+import org.rdmasockets.internal.lock.StackRoom;
+import org.rdmasockets.internal.connection.InterruptibleWait;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**

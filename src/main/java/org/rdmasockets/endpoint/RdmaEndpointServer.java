@@ -4,9 +4,9 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
-import org.rdmasockets.lock.StackRoom;
-import org.rdmasockets.transport.AcceptQueue;
-import org.rdmasockets.transport.VerbsListener;
+import org.rdmasockets.internal.lock.StackRoom;
+import org.rdmasockets.internal.connection.AcceptQueue;
+import org.rdmasockets.internal.connection.VerbsListener;
 
 /** Accepts endpoints. Any number of threads may. */
 public final class RdmaEndpointServer implements AutoCloseable {

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
-import org.rdmasockets.lock.StackRoom;
+import org.rdmasockets.internal.lock.StackRoom;
 
 /**
  * Several endpoints that are used together: each call begins all of its operations before it waits for any. Members are

@@ -11,9 +11,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import org.rdmasockets.lock.CallerLock;
-import org.rdmasockets.lock.StackRoom;
-import org.rdmasockets.transport.InterruptibleWait;
+import org.rdmasockets.internal.lock.CallerLock;
+import org.rdmasockets.internal.lock.StackRoom;
+import org.rdmasockets.internal.connection.InterruptibleWait;
 
 /**
  * One of several nodes that know each other by rank, each connected to each. They find each other by TCP, see

@@ -2,7 +2,7 @@ package org.rdmasockets.endpoint;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import org.rdmasockets.completion.Completion;
+import org.rdmasockets.internal.waiting.Completion;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.QueuePair;

@@ -1,6 +1,6 @@
 package org.rdmasockets.endpoint;
 
-import org.rdmasockets.completion.Completion;
+import org.rdmasockets.internal.waiting.Completion;
 
 /** The receive queue, of messages or raw: then without credits and words of the peer. By the protocol lock. */
 sealed interface Receives permits ReceiveSide, RawReceives {

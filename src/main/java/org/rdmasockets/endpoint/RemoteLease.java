@@ -2,7 +2,7 @@ package org.rdmasockets.endpoint;
 
 import java.io.IOException;
 import java.time.Duration;
-import org.rdmasockets.lock.StackRoom;
+import org.rdmasockets.internal.lock.StackRoom;
 
 /**
  * Memory of the peer that this end may use for a time. It ends when it is closed, or handed over, or when its time is

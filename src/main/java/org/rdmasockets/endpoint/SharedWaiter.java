@@ -3,9 +3,9 @@ package org.rdmasockets.endpoint;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
-import org.rdmasockets.completion.CompletionInbox;
-import org.rdmasockets.completion.Role;
-import org.rdmasockets.completion.WaitResult;
+import org.rdmasockets.internal.waiting.CompletionInbox;
+import org.rdmasockets.internal.waiting.Role;
+import org.rdmasockets.internal.waiting.WaitResult;
 
 /**
  * Lets any number of threads wait in the one place that an inbox has for each role. One sits there, polls, then parks,

@@ -25,11 +25,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
-import org.rdmasockets.lock.LibraryThreads;
-import org.rdmasockets.lock.StackRoom;
-import org.rdmasockets.log.Log;
-import org.rdmasockets.transport.InterruptibleWait;
-import org.rdmasockets.transport.SetupPool;
+import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.lock.StackRoom;
+import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.internal.connection.InterruptibleWait;
+import org.rdmasockets.internal.connection.SetupPool;
 
 /**
  * Lets nodes tell each other what they need to connect, over plain TCP: each gets the bytes of all. A node believes

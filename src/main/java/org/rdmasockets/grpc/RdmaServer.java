@@ -17,13 +17,13 @@ import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import org.rdmasockets.log.LimitedLog;
-import org.rdmasockets.log.Log;
+import org.rdmasockets.internal.log.LimitedLog;
+import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.rpc.RpcDatagrams;
-import org.rdmasockets.rpc.call.CallMethod;
-import org.rdmasockets.rpc.call.CallServer;
-import org.rdmasockets.rpc.call.EndpointCarrier;
-import org.rdmasockets.rpc.session.SessionHub;
+import org.rdmasockets.internal.rpc.call.CallMethod;
+import org.rdmasockets.internal.rpc.call.CallServer;
+import org.rdmasockets.internal.rpc.call.EndpointCarrier;
+import org.rdmasockets.internal.rpc.session.SessionHub;
 
 /** A gRPC server over a server of calls. */
 final class RdmaServer extends Server {

@@ -18,7 +18,7 @@ import java.util.Objects;
 import java.util.concurrent.Executor;
 import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.rpc.RpcDatagrams;
-import org.rdmasockets.rpc.call.CallServer.Settings;
+import org.rdmasockets.internal.rpc.call.CallServer.Settings;
 
 /**
  * Makes gRPC servers whose calls come over RDMA or shared memory. Not for use by two threads at a time.

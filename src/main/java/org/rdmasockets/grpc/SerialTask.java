@@ -2,7 +2,7 @@ package org.rdmasockets.grpc;
 
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.rdmasockets.lock.StackRoom;
+import org.rdmasockets.internal.lock.StackRoom;
 
 /** Runs the same body again and again on an executor, whenever there is news, never twice at a time. */
 final class SerialTask {

@@ -17,11 +17,11 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
-import org.rdmasockets.log.LimitedLog;
+import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.rpc.RpcMetadata;
-import org.rdmasockets.rpc.call.CallStream;
-import org.rdmasockets.rpc.call.Code;
-import org.rdmasockets.rpc.call.MessageTooLong;
+import org.rdmasockets.internal.rpc.call.CallStream;
+import org.rdmasockets.internal.rpc.call.Code;
+import org.rdmasockets.internal.rpc.call.MessageTooLong;
 
 /** A call at its server. The serial task alone calls the listener; the application calls it one thread at a time. */
 final class ServedCall<Q, A> extends ServerCall<Q, A> {

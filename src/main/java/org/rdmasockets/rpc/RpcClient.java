@@ -11,13 +11,13 @@ import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.RdmaDatagramSocket;
-import org.rdmasockets.lock.CallerLock;
-import org.rdmasockets.rpc.call.CallStream;
-import org.rdmasockets.rpc.call.Carrier;
-import org.rdmasockets.rpc.call.ClientConnection;
-import org.rdmasockets.rpc.call.EndpointCarrier;
-import org.rdmasockets.rpc.call.Frame;
-import org.rdmasockets.rpc.session.SessionHub;
+import org.rdmasockets.internal.lock.CallerLock;
+import org.rdmasockets.internal.rpc.call.CallStream;
+import org.rdmasockets.internal.rpc.call.Carrier;
+import org.rdmasockets.internal.rpc.call.ClientConnection;
+import org.rdmasockets.internal.rpc.call.EndpointCarrier;
+import org.rdmasockets.internal.rpc.call.Frame;
+import org.rdmasockets.internal.rpc.session.SessionHub;
 
 /**
  * Calls methods of a server, from any number of threads at once, over one connection. A connection that was lost is
@@ -205,7 +205,7 @@ public final class RpcClient implements AutoCloseable {
             throw interrupted();
         } catch (IOException e) {
             throw unavailable(e.getMessage(), e);
-        } catch (org.rdmasockets.rpc.call.MessageTooLong e) {
+        } catch (org.rdmasockets.internal.rpc.call.MessageTooLong e) {
             throw new RpcException(RpcStatus.RESOURCE_EXHAUSTED, e.getMessage());
         }
     }

@@ -1,9 +1,9 @@
 package org.rdmasockets.rpc;
 
 import java.io.IOException;
-import org.rdmasockets.rpc.call.CallStream;
-import org.rdmasockets.rpc.call.Code;
-import org.rdmasockets.rpc.call.MessageTooLong;
+import org.rdmasockets.internal.rpc.call.CallStream;
+import org.rdmasockets.internal.rpc.call.Code;
+import org.rdmasockets.internal.rpc.call.MessageTooLong;
 
 /**
  * A call with any number of requests and answers. One thread at a time may send, one receive; any may cancel. Close it:

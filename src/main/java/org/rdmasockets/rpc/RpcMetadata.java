@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import org.rdmasockets.rpc.call.Frame;
+import org.rdmasockets.internal.rpc.call.Frame;
 
 /** Keys and values beside the messages of a call, in order; a key may come more than once. Immutable. */
 public final class RpcMetadata {

@@ -2,9 +2,9 @@ package org.rdmasockets.rpc;
 
 import java.io.IOException;
 import java.time.Duration;
-import org.rdmasockets.rpc.call.CallStream;
-import org.rdmasockets.rpc.call.ClientConnection;
-import org.rdmasockets.rpc.call.Code;
+import org.rdmasockets.internal.rpc.call.CallStream;
+import org.rdmasockets.internal.rpc.call.ClientConnection;
+import org.rdmasockets.internal.rpc.call.Code;
 
 /**
  * A call that was begun. One thread at a time awaits it; any may cancel it. While nobody awaits it, and nobody is told

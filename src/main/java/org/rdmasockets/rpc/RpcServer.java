@@ -7,13 +7,13 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import org.rdmasockets.RdmaDatagramSocket;
-import org.rdmasockets.rpc.call.CallMethod;
-import org.rdmasockets.rpc.call.CallServer;
-import org.rdmasockets.rpc.call.CallServer.Settings;
-import org.rdmasockets.rpc.call.CallStream;
-import org.rdmasockets.rpc.call.Carrier;
-import org.rdmasockets.rpc.call.EndpointCarrier;
-import org.rdmasockets.rpc.session.SessionHub;
+import org.rdmasockets.internal.rpc.call.CallMethod;
+import org.rdmasockets.internal.rpc.call.CallServer;
+import org.rdmasockets.internal.rpc.call.CallServer.Settings;
+import org.rdmasockets.internal.rpc.call.CallStream;
+import org.rdmasockets.internal.rpc.call.Carrier;
+import org.rdmasockets.internal.rpc.call.EndpointCarrier;
+import org.rdmasockets.internal.rpc.session.SessionHub;
 
 /** Methods by their names, for clients that call them. */
 public final class RpcServer implements AutoCloseable {

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
-import org.rdmasockets.rpc.call.CallStream;
+import org.rdmasockets.internal.rpc.call.CallStream;
 
 /** A call as its server sees it. */
 public final class RpcServerCall {

@@ -1,7 +1,7 @@
 package org.rdmasockets.contract;
 
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.rdmasockets.provider.sharedmemory.Linked;
+import org.rdmasockets.internal.sharedmemory.Linked;
 
 /** RDMA sockets to which the transport is left, as between two processes. */
 @ExtendWith(Linked.class)

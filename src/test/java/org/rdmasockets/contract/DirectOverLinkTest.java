@@ -2,7 +2,7 @@ package org.rdmasockets.contract;
 
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.rdmasockets.Transport;
-import org.rdmasockets.provider.sharedmemory.Linked;
+import org.rdmasockets.internal.sharedmemory.Linked;
 
 /** RDMA sockets send from buffers of their own over a link of shared memory, as between two processes. */
 @ExtendWith(Linked.class)

@@ -2,7 +2,7 @@ package org.rdmasockets.contract;
 
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
-import org.rdmasockets.provider.Providers;
+import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.CompletionQueue;

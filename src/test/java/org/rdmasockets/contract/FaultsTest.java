@@ -7,7 +7,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.rdmasockets.provider.sharedmemory.FaultDoor;
+import org.rdmasockets.internal.sharedmemory.FaultDoor;
 import org.rdmasockets.verbs.ConnectionEvent.ConnectRequest;
 import org.rdmasockets.verbs.ConnectionEvent.DeviceRemoved;
 import org.rdmasockets.verbs.ConnectionEvent.Established;

@@ -2,8 +2,8 @@ package org.rdmasockets.contract;
 
 import java.net.SocketException;
 import java.util.Map;
-import org.rdmasockets.provider.Providers;
-import org.rdmasockets.transport.Engine;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.connection.Engine;
 
 /** RDMA sockets that choose their transport come through every interleaving. */
 class RdmaInterleavingAutoTest extends InterleavingContract {

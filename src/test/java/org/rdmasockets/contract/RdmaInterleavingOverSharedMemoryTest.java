@@ -3,8 +3,8 @@ package org.rdmasockets.contract;
 import java.net.SocketException;
 import java.util.Map;
 import org.rdmasockets.Transport;
-import org.rdmasockets.provider.Providers;
-import org.rdmasockets.transport.Engine;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.connection.Engine;
 
 /** RDMA sockets over shared memory of this process come through every interleaving. */
 class RdmaInterleavingOverSharedMemoryTest extends InterleavingContract {

@@ -3,7 +3,7 @@ package org.rdmasockets.contract;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.rdmasockets.StreamKind;
 import org.rdmasockets.Transport;
-import org.rdmasockets.provider.sharedmemory.Linked;
+import org.rdmasockets.internal.sharedmemory.Linked;
 
 /** Streams of messages over a link of shared memory are what the contracts ask for. */
 @ExtendWith(Linked.class)

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.rdmasockets.far.Holder;
 import org.rdmasockets.far.OtherJvm;
-import org.rdmasockets.provider.Providers;
+import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.verbs.VerbsException;
 
 /**

@@ -2,7 +2,7 @@ package org.rdmasockets.endpoint;
 
 import java.net.InetAddress;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.rdmasockets.provider.sharedmemory.Linked;
+import org.rdmasockets.internal.sharedmemory.Linked;
 
 /** Endpoints over a link of shared memory, as between two processes: both ends are in this one. */
 @ExtendWith(Linked.class)

@@ -11,8 +11,8 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.contract.Await;
-import org.rdmasockets.provider.Providers;
-import org.rdmasockets.transport.Engine;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.connection.Engine;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**

@@ -13,8 +13,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
-import org.rdmasockets.lock.Rescues;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.lock.Rescues;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /** A JVM of its own that does what it is asked for; it ends when it is closed, and with this one. */
 public final class OtherJvm implements AutoCloseable {

@@ -18,12 +18,12 @@ import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
-import org.rdmasockets.completion.CompletionInbox;
+import org.rdmasockets.internal.waiting.CompletionInbox;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
-import org.rdmasockets.provider.Replacement;
-import org.rdmasockets.provider.sharedmemory.SharedMemoryProvider;
+import org.rdmasockets.internal.provider.Replacement;
+import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
 
 /**
  * A thread that closes a socket has done everything else when it wakes those who wait there: a program that closes it

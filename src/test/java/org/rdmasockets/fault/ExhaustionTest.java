@@ -19,13 +19,13 @@ import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
 import org.rdmasockets.interop.TestBed;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /** A process runs out of heap, or of descriptors, for a while: then it serves as before. */
 @Timeout(240)
 class ExhaustionTest {
     private static final List<String> GRANTED = List.of("--enable-native-access=ALL-UNNAMED",
-            "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.provider.sharedmemory.LinkDispatcher=debug");
+            "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.internal.sharedmemory.LinkDispatcher=debug");
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
     private static final int BYSTANDERS = 5;
     private static final int PIECE = 4096;

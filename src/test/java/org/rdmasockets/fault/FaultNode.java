@@ -34,7 +34,7 @@ import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
-import org.rdmasockets.lock.Rescues;
+import org.rdmasockets.internal.lock.Rescues;
 
 /**
  * One of the two processes of {@link FaultCampaign}, over instrumented classes. The first serves; the second has

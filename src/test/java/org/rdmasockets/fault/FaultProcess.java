@@ -47,7 +47,7 @@ final class FaultProcess implements AutoCloseable {
                 "--enable-native-access=ALL-UNNAMED", FaultNode.PATIENCE_OPTION,
                 "-Dorg.rdmasockets.slowLooks=true",
                 "--add-opens=java.base/java.lang=ALL-UNNAMED", "-Djava.io.tmpdir=" + classes.getParent(),
-                "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.provider.sharedmemory.LinkDispatcher=debug",
+                "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.internal.sharedmemory.LinkDispatcher=debug",
                 "-cp", classes + ":" + System.getProperty("java.class.path"), FaultNode.class.getName(),
                 "" + overTcp, "" + classes.resolveSibling(USES)));
         process = new ProcessBuilder(command).redirectError(log.toFile()).start();

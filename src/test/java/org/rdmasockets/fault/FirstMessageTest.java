@@ -20,8 +20,8 @@ import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
 import org.rdmasockets.contract.Await;
-import org.rdmasockets.provider.Replacement;
-import org.rdmasockets.provider.sharedmemory.FaultDoor;
+import org.rdmasockets.internal.provider.Replacement;
+import org.rdmasockets.internal.sharedmemory.FaultDoor;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.SendRequest;
 

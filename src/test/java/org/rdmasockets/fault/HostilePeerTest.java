@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.interop.TestBed;
-import org.rdmasockets.provider.Providers;
+import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;

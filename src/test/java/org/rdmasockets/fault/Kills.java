@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.interop.Program;
 import org.rdmasockets.interop.TestBed;
-import org.rdmasockets.provider.os.Descriptors;
+import org.rdmasockets.internal.ffi.Descriptors;
 
 /**
  * Kills process after process that shares memory with this one, at a random moment under load. Every call of this

@@ -37,17 +37,18 @@ class KnownFaultsTest {
 
     @Test
     void aRequestThatCannotBeTakenInIsRefusedAndTheLinkStays() throws Exception {
-        costsThatConnectionAlone(true, Side.LIBRARY, "LinkDispatcher\\.(onConnect|register|offer|lose|sendRejection)", BURST);
+        costsThatConnectionAlone(true, Side.LIBRARY, "LinkDispatcher\\.(onConnect|register|offer|lose|sendRejection)",
+                BURST);
     }
 
     @Test
     void aConnectionOverTcpThatCannotBeTakenIsClosed() throws Exception {
-        costsThatConnectionAlone(true, Side.LIBRARY, "transport/Tcp(Connection\\.<init>|Listener\\.acceptOne)", 0);
+        costsThatConnectionAlone(true, Side.LIBRARY, "connection/Tcp(Connection\\.<init>|Listener\\.acceptOne)", 0);
     }
 
     @Test
     void aConnectionThatConnectCannotReturnIsReset() throws Exception {
-        costsThatConnectionAlone(false, Side.CALLER, "choice/Connector\\.(connect|connectAuto|attempt|log|because)", 0);
+        costsThatConnectionAlone(false, Side.CALLER, "selection/Connector\\.(connect|connectAuto|attempt|log|because)", 0);
     }
 
     @Test
@@ -58,20 +59,20 @@ class KnownFaultsTest {
 
     @Test
     void aConnectionThatCannotBeQueuedIsEndedAndGivesItsPlaceBack() throws Exception {
-        costsThatConnectionAlone(true, Side.LIBRARY, "transport/(VerbsListener|AcceptQueue|Arrival)\\.", 0);
+        costsThatConnectionAlone(true, Side.LIBRARY, "connection/(VerbsListener|AcceptQueue|Arrival)\\.", 0);
     }
 
     @Test
     void aConnectionThatFailsAtItsStartEndsAtBothEnds() throws Exception {
-        costsThatConnectionAlone(false, Side.CALLER, "transport/VerbsConnection\\.start|verbs/QueuePairAttributes\\.<",
+        costsThatConnectionAlone(false, Side.CALLER, "connection/VerbsConnection\\.start|verbs/QueuePairAttributes\\.<",
                 2);
-        costsThatConnectionAlone(true, Side.LIBRARY, "transport/VerbsConnection\\.(start|<init>)", 2);
+        costsThatConnectionAlone(true, Side.LIBRARY, "connection/VerbsConnection\\.(start|<init>)", 2);
     }
 
     @Test
     void aCallOfTheKernelThatThrowsOnAThreadOfTheLibraryCostsThatConnectionAlone() throws Exception {
-        costsThatConnectionAlone(true, Side.LIBRARY, "os/NativeFunction\\.", 0);
-        costsThatConnectionAlone(false, Side.LIBRARY, "os/NativeFunction\\.", 0);
+        costsThatConnectionAlone(true, Side.LIBRARY, "ffi/NativeFunction\\.", 0);
+        costsThatConnectionAlone(false, Side.LIBRARY, "ffi/NativeFunction\\.", 0);
     }
 
     @Test
@@ -83,14 +84,14 @@ class KnownFaultsTest {
     void whatCannotBeSaidAtTheEndOfAConnectionIsSaidLater() throws Exception {
         costsThatConnectionAlone(true, Side.LIBRARY, "SharedMemoryProtectionDomain\\.share|WaitingRequests\\.|"
                 + "SharedMemoryIdentifier\\.(establish|leavePartner|tellPartner)|ConnectData\\.(en|de)code", BURST);
-        costsThatConnectionAlone(false, Side.CALLER, "transport/Dialer\\.(abandon|destroy)|VerbsConnection\\.start|"
+        costsThatConnectionAlone(false, Side.CALLER, "connection/Dialer\\.(abandon|destroy)|VerbsConnection\\.start|"
                 + "SharedMemoryIdentifier\\.(leavePartner|tellPartner)", BURST);
     }
 
     @Test
     void aThreadThatCannotBeWokenAsUsualIsWokenOtherwise() throws Exception {
-        costsThatConnectionAlone(true, Side.CALLER, "os/NativeFunction\\.|CompletionPoller\\.(relay|unpark)", 0);
-        costsThatConnectionAlone(false, Side.CALLER, "os/NativeFunction\\.|CompletionPoller\\.(relay|unpark)", 0);
+        costsThatConnectionAlone(true, Side.CALLER, "ffi/NativeFunction\\.|CompletionPoller\\.(relay|unpark)", 0);
+        costsThatConnectionAlone(false, Side.CALLER, "ffi/NativeFunction\\.|CompletionPoller\\.(relay|unpark)", 0);
     }
 
     @Test
@@ -103,7 +104,7 @@ class KnownFaultsTest {
 
     @Test
     void theSocketOfALinkIsClosedWhateverIsThrown() throws Exception {
-        String place = "os/(PacketSocket\\.(accept|free|peer|closed)|Closer\\.)|link/(IncomingLink|LinkListener)\\.|"
+        String place = "ffi/(PacketSocket\\.(accept|free|peer|closed)|Closer\\.)|link/(IncomingLink|LinkListener)\\.|"
                 + "LinkHub\\.(welcome|admit|excess|dropped|arrived)";
         for (int i = 0; i < 4; i++) { // what is lost once in each round is more than may be held
             costsThatConnectionAlone(true, Side.LIBRARY, place, 0);
@@ -119,12 +120,12 @@ class KnownFaultsTest {
     /** With no connection yet, nothing else comes by and looks again. */
     @Test
     void aFirstRequestThatFindsNoMemoryIsTakenUpAgain() throws Exception {
-        costsTheFirstConnectionsAlone(Side.LIBRARY, true, "transport/VerbsListener\\.(onEvent|takeNext|acceptNext)");
+        costsTheFirstConnectionsAlone(Side.LIBRARY, true, "connection/VerbsListener\\.(onEvent|takeNext|acceptNext)");
     }
 
     @Test
     void aReaderThatLacksAClassLeavesNoLockBehind() throws Exception {
-        costsTheFirstConnectionsAlone(Side.LOADING, true, "completion/CompletionInbox\\.(awaitAndEnter|spin)");
+        costsTheFirstConnectionsAlone(Side.LOADING, true, "waiting/CompletionInbox\\.(awaitAndEnter|spin)");
     }
 
     private static void costsTheFirstConnectionsAlone(Side side, boolean serves, String place) throws Exception {

@@ -5,7 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.stream.Stream;
 import org.rdmasockets.contract.Await;
-import org.rdmasockets.provider.os.Descriptors;
+import org.rdmasockets.internal.ffi.Descriptors;
 
 /**
  * What this process holds on behalf of others: descriptors, mappings of shared memory, and sockets under the name of

@@ -17,8 +17,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.rdmasockets.guard.HeapHistogram;
 import org.rdmasockets.interop.Program;
-import org.rdmasockets.provider.Providers;
-import org.rdmasockets.transport.Engine;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.connection.Engine;
 
 /**
  * Measures what idle connections between two processes take: memory that is registered, heap, processor time; before

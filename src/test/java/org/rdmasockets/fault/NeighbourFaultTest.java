@@ -6,8 +6,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.interop.TestBed;
-import org.rdmasockets.provider.Providers;
-import org.rdmasockets.provider.os.PacketSocket;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.ffi.PacketSocket;
 
 /** Processes that share memory are killed, or hostile: the short form of {@code src/test/sharedmemory}. */
 @Isolated

@@ -21,13 +21,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.contract.Await;
-import org.rdmasockets.provider.sharedmemory.FaultDoor;
-import org.rdmasockets.transport.AcceptQueue;
-import org.rdmasockets.transport.Binding;
-import org.rdmasockets.transport.Connection;
-import org.rdmasockets.transport.Engine;
-import org.rdmasockets.transport.StreamListener;
-import org.rdmasockets.transport.StreamOptions;
+import org.rdmasockets.internal.sharedmemory.FaultDoor;
+import org.rdmasockets.internal.connection.AcceptQueue;
+import org.rdmasockets.internal.connection.Binding;
+import org.rdmasockets.internal.connection.Connection;
+import org.rdmasockets.internal.connection.Engine;
+import org.rdmasockets.internal.connection.StreamListener;
+import org.rdmasockets.internal.connection.StreamOptions;
 import org.rdmasockets.verbs.ConnectionEvent;
 
 /** A process that is slow itself, as one that has just started, does not take that for the silence of its peer. */

@@ -22,8 +22,8 @@ import org.rdmasockets.endpoint.Message;
 import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.endpoint.RdmaEndpointBuilder;
 import org.rdmasockets.endpoint.RdmaEndpointServer;
-import org.rdmasockets.provider.Replacement;
-import org.rdmasockets.provider.sharedmemory.SharedMemoryProvider;
+import org.rdmasockets.internal.provider.Replacement;
+import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
 import org.rdmasockets.verbs.ConnectionEvent;
 
 /**

@@ -11,9 +11,9 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.rdmasockets.contract.Await;
-import org.rdmasockets.provider.os.Descriptors;
-import org.rdmasockets.provider.os.StrangersMain;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.ffi.Descriptors;
+import org.rdmasockets.internal.ffi.StrangersMain;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /**
  * Another user attacks a serving process while this one exchanges data with it. See {@code src/test/strangers}. In the

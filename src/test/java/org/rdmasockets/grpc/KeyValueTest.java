@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.interop.Program;
-import org.rdmasockets.provider.Providers;
+import org.rdmasockets.internal.provider.Providers;
 
 /** The example {@code KeyValue}, a server and its clients in processes of their own. */
 class KeyValueTest {

@@ -20,8 +20,9 @@ class CompiledApartGuardTest {
     private static final int MOST_INLINED_BYTES = 325;
 
     @ParameterizedTest
-    @CsvSource({"transport.Dialer, dial", "transport.StreamTransport, allocate", "transport.VerbsListener, onEvent",
-        "provider.sharedmemory.LinkDispatcher, onEntry"})
+    @CsvSource({"internal.connection.Dialer, dial", "internal.connection.StreamTransport, allocate",
+        "internal.connection.VerbsListener, onEvent",
+        "internal.sharedmemory.LinkDispatcher, onEntry"})
     void noCallerIsCompiledWithIt(String type, String name) throws IOException, ClassNotFoundException {
         int bytes = longest(Class.forName("org.rdmasockets." + type), name);
         assertTrue(bytes > MOST_INLINED_BYTES, () -> name + " has " + bytes + " bytes, so each of its callers is "

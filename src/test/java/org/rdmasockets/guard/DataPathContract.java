@@ -27,7 +27,7 @@ import org.rdmasockets.Transport;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.guard.Counts.What;
-import org.rdmasockets.provider.Replacement;
+import org.rdmasockets.internal.provider.Replacement;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**

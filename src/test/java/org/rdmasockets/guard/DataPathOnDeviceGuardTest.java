@@ -3,7 +3,7 @@ package org.rdmasockets.guard;
 import java.net.InetAddress;
 import org.junit.jupiter.api.Tag;
 import org.rdmasockets.TestDevice;
-import org.rdmasockets.provider.Providers;
+import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;

@@ -1,7 +1,7 @@
 package org.rdmasockets.guard;
 
 import java.net.InetAddress;
-import org.rdmasockets.provider.sharedmemory.Linked;
+import org.rdmasockets.internal.sharedmemory.Linked;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /** What a message costs over a link of shared memory, as between two processes. */

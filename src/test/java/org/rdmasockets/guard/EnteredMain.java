@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
-import org.rdmasockets.provider.Replacement;
-import org.rdmasockets.provider.sharedmemory.Linked;
+import org.rdmasockets.internal.provider.Replacement;
+import org.rdmasockets.internal.sharedmemory.Linked;
 
 /**
  * Runs on a copy of the library that calls {@link #enter} at the beginning of each method: prints what one write and

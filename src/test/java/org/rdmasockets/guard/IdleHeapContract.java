@@ -25,7 +25,7 @@ import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
 import org.rdmasockets.contract.Await;
-import org.rdmasockets.provider.Replacement;
+import org.rdmasockets.internal.provider.Replacement;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**

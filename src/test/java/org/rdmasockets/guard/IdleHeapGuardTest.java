@@ -1,7 +1,7 @@
 package org.rdmasockets.guard;
 
 import java.net.InetAddress;
-import org.rdmasockets.provider.sharedmemory.SharedMemoryProvider;
+import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /** What an idle connection takes of the heap over shared memory when both ends are in one process. */

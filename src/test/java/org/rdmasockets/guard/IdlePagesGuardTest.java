@@ -20,8 +20,8 @@ import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
-import org.rdmasockets.provider.Replacement;
-import org.rdmasockets.provider.sharedmemory.Linked;
+import org.rdmasockets.internal.provider.Replacement;
+import org.rdmasockets.internal.sharedmemory.Linked;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**

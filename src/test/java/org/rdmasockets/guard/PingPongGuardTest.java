@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /**
  * The example {@code PingPong} measures sockets. A program that takes new memory for each round trip measures its first

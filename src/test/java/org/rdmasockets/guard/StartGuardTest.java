@@ -91,7 +91,8 @@ class StartGuardTest {
     void aPlainSocketLoadsNoneOfOurs() throws Exception {
         List<String> loaded = load(FirstAnswer.PLAIN);
         assertTrue(loaded.size() <= MOST_PLAIN_CLASSES, loaded.size() + " classes: " + loaded);
-        assertEquals(List.of(), loaded.stream().filter(name -> name.startsWith("org.rdmasockets.transport.")).toList());
+        assertEquals(List.of(),
+                loaded.stream().filter(name -> name.startsWith("org.rdmasockets.internal.connection.")).toList());
     }
 
     private static boolean isForm(String name) {
@@ -100,7 +101,7 @@ class StartGuardTest {
 
     /** Other transports, and what costs far more than it gives here. */
     private static boolean isUnneeded(String name) {
-        return Stream.of("org.rdmasockets.provider.ibverbs.generated.", "java.lang.management.", "java.util.regex.",
+        return Stream.of("org.rdmasockets.internal.ibverbs.generated.", "java.lang.management.", "java.util.regex.",
                 "java.security.SecureRandom", "java.util.Formatter", "java.lang.runtime.ObjectMethods",
                 "java.lang.invoke.StringConcatFactory", "org.slf4j.").anyMatch(name::startsWith);
     }

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.interop.Program;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /**
  * What a client pays for one connection to a process that it knows: connect, a round trip, close. Each wait in the

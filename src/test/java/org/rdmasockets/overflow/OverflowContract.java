@@ -10,8 +10,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmasockets.Transport;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.ThreadKind;
-import org.rdmasockets.provider.Providers;
-import org.rdmasockets.transport.Engine;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.connection.Engine;
 
 /** Callers that come to the end of their stack in any method harm no other. */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)

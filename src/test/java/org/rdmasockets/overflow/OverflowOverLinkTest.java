@@ -1,7 +1,7 @@
 package org.rdmasockets.overflow;
 
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.rdmasockets.provider.sharedmemory.Linked;
+import org.rdmasockets.internal.sharedmemory.Linked;
 
 /** Over a link of shared memory, as between two processes. */
 @ExtendWith(Linked.class)

@@ -23,7 +23,7 @@ abstract class Scene {
     /** Calls between two looks at a new connection. */
     private static final int BETWEEN = 8;
     private static final String LIBRARY = "org.rdmasockets";
-    private static final String DEVICES = "org.rdmasockets.provider.";
+    private static final String DEVICES = "org.rdmasockets.internal.provider.";
 
     private final Deque<AutoCloseable> kept = new ArrayDeque<>();
     /** What there is for a parameter, of which the first that fits is taken; changed by {@link Subject#make}. */

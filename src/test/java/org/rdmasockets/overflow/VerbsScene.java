@@ -7,7 +7,7 @@ import java.util.concurrent.Callable;
 import org.rdmasockets.contract.End;
 import org.rdmasockets.contract.EventLoop;
 import org.rdmasockets.contract.Pair;
-import org.rdmasockets.provider.sharedmemory.SharedMemoryProvider;
+import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
 import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.ConnectionHandler;

@@ -21,8 +21,7 @@ class ArchitecturePageTest {
     private static final Path GUARD = Path.of("src", "test", "java", "org", "rdmasockets", "guard",
             "PathGuardTest.java");
     /** Packages that the row of the one above them explains. */
-    private static final Set<String> INSIDE = Set.of("provider.ibverbs.generated", "provider.sharedmemory.link",
-            "rpc.call", "rpc.session");
+    private static final Set<String> INSIDE = Set.of("internal.ibverbs.generated", "internal.sharedmemory.link");
 
     @Test
     void theTableHasARowForEachPackage() throws IOException {

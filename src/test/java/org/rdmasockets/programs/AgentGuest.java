@@ -132,7 +132,7 @@ public final class AgentGuest {
             System.out.println("defineClass: " + e.getClass().getSimpleName());
         }
         for (String name : List.of("org.slf4j.Logger", "org.jctools.queues.MessagePassingQueue",
-                "org.rdmasockets.RdmaSockets", "org.rdmasockets.agent.Installation")) {
+                "org.rdmasockets.RdmaSockets", "org.rdmasockets.internal.agent.Installation")) {
             System.out.println(name + ": " + (isVisible(name) ? "visible" : "absent"));
         }
     }

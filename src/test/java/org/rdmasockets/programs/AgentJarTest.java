@@ -49,7 +49,7 @@ class AgentJarTest {
             assertEquals(List.of("java.lang: closed", "java.net: closed", "native access: false",
                     "defineClass: InaccessibleObjectException", "org.slf4j.Logger: absent",
                     "org.jctools.queues.MessagePassingQueue: absent", "org.rdmasockets.RdmaSockets: absent",
-                    "org.rdmasockets.agent.Installation: absent"), program.awaitSuccess().lines().toList());
+                    "org.rdmasockets.internal.agent.Installation: absent"), program.awaitSuccess().lines().toList());
         }
     }
 

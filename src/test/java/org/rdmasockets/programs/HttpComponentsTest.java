@@ -58,7 +58,8 @@ class HttpComponentsTest {
             for (String page : List.of("long", "short", "none", "%2e%2e/secret")) {
                 arguments.add(root + page);
             }
-            List<String> options = place.options("-Dorg.slf4j.simpleLogger.log.org.rdmasockets.choice.Connector=debug");
+            List<String> options =
+                    place.options("-Dorg.slf4j.simpleLogger.log.org.rdmasockets.internal.selection.Connector=debug");
             try (Program client = Program.java(options, "HttpComponents", arguments.toArray(String[]::new))) {
                 String output = client.awaitSuccess();
                 assertEquals(1, output.lines().filter(line -> line.contains(" connected over "

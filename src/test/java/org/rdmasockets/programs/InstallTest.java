@@ -28,7 +28,8 @@ class InstallTest {
         Place place = place();
         String transport = place.transport().name();
         try (Program program = Program.java(place.options(OPEN,
-                "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.choice.Connector=debug"), Installed.class.getName(),
+                "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.internal.selection.Connector=debug"),
+                Installed.class.getName(),
                 place.host())) {
             String output = program.awaitSuccess();
             List<String> said = output.lines().filter(line -> line.startsWith("saw ")).toList();

@@ -22,7 +22,7 @@ import java.util.logging.Logger;
 public final class LoggingGuest {
     private static final InetAddress HERE = InetAddress.getLoopbackAddress();
     private static final Logger LIBRARY = Logger.getLogger("org.rdmasockets");
-    private static final Logger CHOICE = Logger.getLogger("org.rdmasockets.choice");
+    private static final Logger CHOICE = Logger.getLogger("org.rdmasockets.internal.selection");
     private static final int PATIENCE_SECONDS = 40;
     private static final int BURST = 200;
     private static final int TIMEOUT_MILLIS = 30_000;
@@ -227,7 +227,8 @@ public final class LoggingGuest {
                 return line.getSourceClassName() + " " + line.getSourceMethodName() + ": " + line.getLoggerName();
             }
         }
-        return lines.stream().anyMatch(line -> line.getLoggerName().equals("org.rdmasockets.choice.Connector"))
+        return lines.stream().anyMatch(line ->
+                line.getLoggerName().equals("org.rdmasockets.internal.selection.Connector"))
                 ? "each line names its place" : "no line of a connect: " + lines.size();
     }
 
@@ -300,7 +301,7 @@ public final class LoggingGuest {
         await("details", () -> {
             meet(server);
             return lines.stream().anyMatch(line -> line.getLevel() == Level.FINE
-                    && line.getLoggerName().equals("org.rdmasockets.choice.Connector"));
+                    && line.getLoggerName().equals("org.rdmasockets.internal.selection.Connector"));
         });
         return "details are written once asked for";
     }

@@ -13,7 +13,7 @@ import org.rdmasockets.TestDevice;
 import org.rdmasockets.Transport;
 import org.rdmasockets.contract.FreePorts;
 import org.rdmasockets.interop.Program;
-import org.rdmasockets.provider.Providers;
+import org.rdmasockets.internal.provider.Providers;
 
 /**
  * Where programs meet.

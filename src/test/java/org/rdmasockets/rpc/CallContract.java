@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Bystanders;
-import org.rdmasockets.rpc.call.Carrier;
+import org.rdmasockets.internal.rpc.call.Carrier;
 
 /** What calls do, whatever carries them. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)

@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.TestDevice;
-import org.rdmasockets.rpc.call.Carrier;
-import org.rdmasockets.rpc.call.EndpointCarrier;
+import org.rdmasockets.internal.rpc.call.Carrier;
+import org.rdmasockets.internal.rpc.call.EndpointCarrier;
 
 /** Calls over endpoints over the device that the properties name, see {@link TestDevice}. */
 @Tag("device")

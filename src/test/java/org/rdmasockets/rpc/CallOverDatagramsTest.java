@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import org.rdmasockets.RdmaDatagramSocket;
-import org.rdmasockets.rpc.call.Carrier;
-import org.rdmasockets.rpc.session.SessionHub;
+import org.rdmasockets.internal.rpc.call.Carrier;
+import org.rdmasockets.internal.rpc.session.SessionHub;
 
 /** Calls over sessions over datagram sockets of this library. */
 class CallOverDatagramsTest extends CallContract {

@@ -23,8 +23,8 @@ import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.TestDevice;
 import org.rdmasockets.Transport;
 import org.rdmasockets.contract.Await;
-import org.rdmasockets.rpc.call.Carrier;
-import org.rdmasockets.rpc.session.SessionHub;
+import org.rdmasockets.internal.rpc.call.Carrier;
+import org.rdmasockets.internal.rpc.session.SessionHub;
 
 /** Calls in sessions over the datagram queue pairs of the device that the properties name; over UDP if it has none. */
 @Tag("device")

@@ -3,8 +3,8 @@ package org.rdmasockets.rpc;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import org.rdmasockets.rpc.call.Carrier;
-import org.rdmasockets.rpc.call.EndpointCarrier;
+import org.rdmasockets.internal.rpc.call.Carrier;
+import org.rdmasockets.internal.rpc.call.EndpointCarrier;
 
 /** Calls over endpoints within one process. */
 class CallOverSharedMemoryTest extends CallContract {

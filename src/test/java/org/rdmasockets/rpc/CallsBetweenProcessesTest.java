@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /** A server in a JVM of its own that is killed, and started anew on its port, while a client calls. */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)

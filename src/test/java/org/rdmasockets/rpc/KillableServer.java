@@ -18,8 +18,8 @@ import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Assumptions;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.FreePorts;
-import org.rdmasockets.provider.Providers;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /** A server of calls in a JVM of its own, which can be killed and started anew on its port; it stores what ran. */
 public final class KillableServer implements AutoCloseable {

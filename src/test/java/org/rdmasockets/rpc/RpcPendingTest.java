@@ -28,9 +28,9 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.contract.Await;
-import org.rdmasockets.rpc.call.Carrier;
-import org.rdmasockets.rpc.call.EndpointCarrier;
-import org.rdmasockets.rpc.session.SessionHub;
+import org.rdmasockets.internal.rpc.call.Carrier;
+import org.rdmasockets.internal.rpc.call.EndpointCarrier;
+import org.rdmasockets.internal.rpc.session.SessionHub;
 
 /** Calls that nobody awaits, and whose end is told: once, whatever becomes of the connection meanwhile. */
 @ParameterizedClass

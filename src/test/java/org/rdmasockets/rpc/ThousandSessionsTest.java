@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.rdmasockets.provider.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 import org.slf4j.LoggerFactory;
 
 /** A server in a JVM of its own has one socket for a thousand clients, and little memory for each. */

@@ -1,9 +1,0 @@
-package org.rdmasockets.completion;
-
-/** What a thread waits for. A connection has at most one waiter of each role at a time. */
-public enum Role {
-    /** Waits for data; receive completions wake it. */
-    READER,
-    /** Waits for room to send; send completions wake it, and credits, which come as receive completions. */
-    WRITER
-}

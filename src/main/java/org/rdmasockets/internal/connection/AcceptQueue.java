@@ -1,0 +1,131 @@
+package org.rdmasockets.internal.connection;
+
+import java.io.IOException;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * Where the listeners of one server socket leave their connections, and any number of threads take them, in order. It
+ * ends when it is closed, or when the last listener has ended by itself. Any thread may call anything.
+ */
+public final class AcceptQueue<T> implements AutoCloseable {
+    /** What waits, in order; exactly one of connection and failure is not null. */
+    private record Entry<T>(T connection, IOException failure, Runnable taken) {}
+
+    /** Stands in the queue at its end; everybody who finds it leaves it for the next one. */
+    private final Entry<T> end = new Entry<>(null, null, null);
+
+    private final LinkedBlockingQueue<Entry<T>> waiting = new LinkedBlockingQueue<>();
+    /** Resets a connection that nobody takes. */
+    private final Consumer<? super T> reset;
+    /** Listeners that have not ended; protected by this. */
+    private int listeners;
+    /** What {@link #accept} says from now on, null while this is open; changed under this. */
+    private volatile String ended;
+
+    /** An empty queue without listeners; {@code reset} ends a connection that nobody will take. */
+    public AcceptQueue(Consumer<? super T> reset) {
+        this.reset = reset;
+    }
+
+    synchronized void join() {
+        listeners++;
+    }
+
+    /** A listener that has joined could not begin. */
+    synchronized void withdraw() {
+        listeners--;
+    }
+
+    /** A listener has ended by itself; the last one ends the queue. */
+    void leave(String reason) {
+        boolean last;
+        synchronized (this) {
+            last = --listeners == 0;
+        }
+        if (last) {
+            end(reason);
+        }
+    }
+
+    /** A connection is there, or reset if the queue has ended; {@code taken} runs when it is taken or reset. */
+    void add(T connection, Runnable taken) {
+        put(new Entry<>(connection, null, taken));
+    }
+
+    /** The next acceptor shall get an exception; a listener could not take a connection. */
+    void addFailure(IOException failure, Runnable taken) {
+        put(new Entry<>(null, failure, taken));
+    }
+
+    private void put(Entry<T> entry) {
+        waiting.add(entry);
+        if (ended != null) {
+            discardAll();
+        }
+    }
+
+    /**
+     * Takes the next connection, waiting for one until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for no
+     * end. Throws {@code SocketTimeoutException} at the deadline, {@code InterruptedIOException} if this virtual thread
+     * was interrupted (status left set), {@code SocketException} when this has ended; a listener's own exception if it
+     * could not take a connection.
+     */
+    public T accept(long deadlineNanos) throws IOException {
+        Entry<T> next = ended != null ? end : waiting.poll(); // an interrupt concerns only who would wait
+        if (next == null) { // what the peer takes for connected is perhaps not here yet
+            next = InterruptibleWait.awaitAnswer(nanos -> waiting.poll(nanos, TimeUnit.NANOSECONDS), deadlineNanos);
+        }
+        if (next == null) {
+            throw new SocketTimeoutException("Accept timed out");
+        }
+        if (next == end) {
+            waiting.add(end);
+            throw new SocketException(ended);
+        }
+        boolean done = false;
+        try {
+            next.taken.run();
+            done = true;
+        } finally {
+            if (!done && next.connection != null) {
+                reset.accept(next.connection); // an Error: nobody has it
+            }
+        }
+        if (next.failure != null) {
+            throw next.failure;
+        }
+        return next.connection;
+    }
+
+    /** Ends this: resets connections that nobody took, and wakes everybody in {@link #accept}. */
+    @Override
+    public void close() {
+        end("Socket closed");
+    }
+
+    private void end(String reason) {
+        synchronized (this) {
+            if (ended != null) {
+                return;
+            }
+            ended = reason;
+        }
+        discardAll();
+    }
+
+    private void discardAll() {
+        for (Entry<T> next = waiting.poll(); next != null; next = waiting.poll()) {
+            if (next.connection != null) {
+                reset.accept(next.connection);
+            }
+            if (next != end) {
+                next.taken.run();
+            }
+        }
+        waiting.add(end);
+    }
+}

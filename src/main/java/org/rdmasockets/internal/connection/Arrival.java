@@ -1,0 +1,277 @@
+package org.rdmasockets.internal.connection;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.concurrent.Executor;
+import java.util.function.BiConsumer;
+import org.rdmasockets.internal.waiting.ConnectionRole;
+import org.rdmasockets.internal.log.LimitedLog;
+import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.TransportType;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * A connection request on its way to becoming a connection. It ends once: established, lost, or abandoned. Whatever is
+ * thrown on the way, an {@code Error} too, ends this one alone.
+ */
+final class Arrival<P extends Protocol> {
+    private static final Log LOG = new Log(Arrival.class);
+    private static final LimitedLog LIMITED = new LimitedLog(LOG);
+    /** What a peer is told that finds no place; it begins the private data, which zeros may follow. */
+    private static final byte[] NO_PLACE = "backlog is full".getBytes(StandardCharsets.US_ASCII);
+
+    private final Engine engine;
+    private final ConnectionIdentifier identifier;
+    private final ConnectionParameters request;
+    /** Runs what follows the handshake. */
+    private final Executor established;
+    /** Told of the connection, or of null when there will be none; called once. */
+    private final BiConsumer<Arrival<P>, P> outcome;
+    private final long cameNanos = System.nanoTime();
+    /** Whether it holds a place in the backlog; guarded by the listener. */
+    boolean counted;
+    /** Guarded by this, as is the hand-over of the connection to who ends it. */
+    private boolean ended;
+    private final ConnectionEvents events;
+    /** The connection to be; set by the set-up pool before the request is accepted, guarded by this. */
+    private P connection;
+    /** Whether the request was accepted, or is about to be: only then does a disconnect follow a connection. */
+    private volatile boolean answering;
+    /** Since when the peer has the answer, by {@code System.nanoTime}; 0 while it has none. */
+    private volatile long answeredNanos;
+    /** Whether something was thrown that nobody could deal with at once. */
+    private volatile boolean broken;
+    /** Whether the peer was told that it has to wait; poller thread only. */
+    private boolean acknowledged;
+
+    /** A request that was just received, and whose end is watched from now on. */
+    Arrival(Engine engine, ConnectionEvent.ConnectRequest request, Executor established,
+            BiConsumer<Arrival<P>, P> outcome) {
+        this.engine = engine;
+        events = new ConnectionEvents(engine.poller());
+        this.identifier = request.identifier();
+        this.request = request.parameters();
+        this.established = established;
+        this.outcome = outcome;
+        identifier.handler((id, event) -> onEvent(event));
+    }
+
+    /** Whether a peer was refused, by this class, only because no place was free. */
+    static boolean isNoPlace(byte[] privateData) {
+        return privateData.length >= NO_PLACE.length
+                && Arrays.equals(privateData, 0, NO_PLACE.length, NO_PLACE, 0, NO_PLACE.length);
+    }
+
+    /** Poller thread: tells the peer, once, that its request is here and waits. */
+    void acknowledge() {
+        if (!acknowledged) {
+            acknowledged = true;
+            identifier.acknowledge();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "connection from " + identifier.remoteAddress();
+    }
+
+    /** Whether the peer shares memory with this process, so that its end is heard of at once. */
+    boolean isLocal() {
+        Device device = identifier.device();
+        return device != null && device.info().transport() == TransportType.SHARED_MEMORY;
+    }
+
+    /** Whether both come from one host. */
+    boolean isOfSameHost(Arrival<P> other) {
+        InetSocketAddress host = identifier.remoteAddress();
+        InetSocketAddress otherHost = other.identifier.remoteAddress();
+        return host != null && otherHost != null && host.getAddress().equals(otherHost.getAddress());
+    }
+
+    long ageNanos(long now) {
+        return now - cameNanos;
+    }
+
+    /** How long the peer has not answered the answer, in nanoseconds; 0 if it is not its turn. */
+    long silentNanos(long now) {
+        long since = answeredNanos;
+        return since == 0 ? 0 : now - since;
+    }
+
+    /** Whether this cannot go on, and somebody has to {@link #discard} it. */
+    boolean isBroken() {
+        return broken;
+    }
+
+    /** Set-up pool: makes everything the connection needs and accepts it. */
+    void accept(Protocol.Maker<P> maker) {
+        boolean ownFault = false;
+        try {
+            P prepared = VerbsConnection.of(engine, identifier, events, maker, request);
+            ownFault = true;
+            prepared.connection().allocate(ConnectionRole.PASSIVE);
+            if (!keep(prepared)) {
+                prepared.connection().abort();
+                return;
+            }
+            ownFault = false;
+            answering = true;
+            identifier.accept(answer(prepared.parameters()));
+            answeredNanos = System.nanoTime() | 1;
+            prepared.connection().shortenRetries();
+        } catch (IOException e) {
+            refuse(e, ownFault);
+        } catch (Throwable e) {
+            refuse(e, true);
+        }
+    }
+
+    /** No more reads at once than the peer has asked for. */
+    private ConnectionParameters answer(ConnectionParameters own) {
+        boolean fits = own.responderResources() <= request.responderResources()
+                && own.initiatorDepth() <= request.initiatorDepth();
+        return fits ? own : new ConnectionParameters(own.privateData(),
+                Math.min(own.responderResources(), request.responderResources()),
+                Math.min(own.initiatorDepth(), request.initiatorDepth()), own.retryCount(),
+                own.receiverNotReadyRetryCount());
+    }
+
+    /** What this end lacks is for a person to see, now and then; the peer is only told no. */
+    private void refuse(Throwable cause, boolean ownFault) {
+        try {
+            if (ownFault && !hasEnded()) {
+                Object[] arguments = {identifier.localAddress(), identifier.remoteAddress(), cause.toString(), cause};
+                LIMITED.warn("[{}<-{}] connection refused: {}",
+                        cause instanceof IOException ? Arrays.copyOf(arguments, arguments.length - 1) : arguments);
+            } else {
+                LOG.debug("[{}<-{}] connection refused: {}", identifier.localAddress(), identifier.remoteAddress(),
+                        cause.toString());
+            }
+            reject(new byte[0]);
+        } finally {
+            discard();
+        }
+    }
+
+    /** Poller thread: events until the connection is established. */
+    private void onEvent(ConnectionEvent event) {
+        boolean done = false;
+        try {
+            take(event);
+            done = true;
+        } finally {
+            broken |= !done;
+        }
+    }
+
+    private void take(ConnectionEvent event) {
+        switch (event) {
+            case ConnectionEvent.Established news -> {
+                identifier.handler(events);
+                established.execute(this::start);
+            }
+            case ConnectionEvent.Disconnected gone when answering && identifier.device().supports(
+                    Capability.COMPLETION_IS_DELIVERY) -> {
+                // Only who was connected can disconnect there: it wrote and closed, and its last step of the handshake
+                // was lost on the way. What it wrote is here.
+                identifier.handler(events);
+                events.onEvent(identifier, event);
+                established.execute(this::start);
+            }
+            case ConnectionEvent.TimewaitExited exited -> {
+            }
+            default -> {
+                LOG.debug("[{}] connection lost while it was set up: {}", identifier.localAddress(), event);
+                engine.perform(this::discard);
+            }
+        }
+    }
+
+    /** Any thread that brings an event, one after another: the peer is connected. */
+    private void start() {
+        P connected = kept();
+        boolean started = false;
+        try {
+            connected.connection().start(request.privateData(), true);
+            started = true;
+        } catch (IOException e) {
+            LOG.debug("[{}] connection lost while it was set up: {}", identifier.localAddress(), e.getMessage());
+        } catch (Throwable e) {
+            LIMITED.warn("[{}<-{}] connection lost while it was set up", identifier.localAddress(),
+                    identifier.remoteAddress(), e);
+        } finally {
+            if (!started) {
+                discard();
+            } else if (end()) {
+                outcome.accept(this, connected);
+            }
+        }
+    }
+
+    /** Set-up pool: tells the peer that there is no place. */
+    void refuse() {
+        try {
+            reject(NO_PLACE);
+        } finally {
+            discard();
+        }
+    }
+
+    private void reject(byte[] reason) {
+        try {
+            identifier.reject(reason);
+        } catch (VerbsException e) {
+            LOG.debug("[{}] {}", identifier.localAddress(), e.getMessage());
+        }
+    }
+
+    /**
+     * Set-up pool: nobody wants the connection, however far it is. A peer that has gone without a word, or whose word
+     * was lost, would otherwise keep it until the connection manager gives up, after a minute.
+     */
+    void discard() {
+        if (!end()) {
+            return;
+        }
+        try {
+            P unwanted = kept();
+            if (unwanted == null) {
+                identifier.close();
+            } else {
+                unwanted.connection().abort();
+            }
+        } finally {
+            outcome.accept(this, null);
+        }
+    }
+
+    /** Notes the connection to be; false if it has come too late. */
+    private synchronized boolean keep(P prepared) {
+        if (!ended) {
+            connection = prepared;
+        }
+        return !ended;
+    }
+
+    private synchronized P kept() {
+        return connection;
+    }
+
+    private synchronized boolean hasEnded() {
+        return ended;
+    }
+
+    /** True for the first caller. */
+    private synchronized boolean end() {
+        boolean first = !ended;
+        ended = true;
+        return first;
+    }
+}

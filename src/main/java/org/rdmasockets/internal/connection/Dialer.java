@@ -1,0 +1,433 @@
+package org.rdmasockets.internal.connection;
+
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionHandler;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.TransportType;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * One attempt to connect: address, route, resources, request, answer. The calling thread makes the resources while the
+ * kernel looks for the way, and waits twice, for the way and for the answer. On the set-up pool are made a request that
+ * waits for the peer in the kernel, as on iWARP, and the resources of all virtual threads but one at a time. An
+ * attempt that is given up is destroyed by the pool, or if a call of it is stuck in the kernel, by that thread later.
+ */
+final class Dialer<P extends Protocol> implements ConnectionHandler {
+    /** The steps of the calling thread itself, but for a request that may wait for the peer. */
+    private enum Step { MAKE, REQUEST, START }
+
+    /** The only one stands for an event: the peer's process does not run. */
+    private enum PeerStopped { PEER_STOPPED }
+
+    /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */
+    private static final long FIRST_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /** Where there is another way, the set-up pool is waited for so many times as long as a silent peer. */
+    private static final int POOL_PATIENCE = 4;
+    /** How often to try again to give an attempt up, and after which pause. */
+    private static final int DESTROY_TRIES = 5;
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+    /** How long a peer is silent before a look, and how often then: nothing tells that its process is stopped. */
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** Reason code of a peer that cannot take one more request (InfiniBand specification, 12.6.7.2). */
+    private static final int NO_RESOURCES = 3;
+    /** A virtual thread makes resources, for milliseconds: no second one does, which would hold one more carrier. */
+    private static final AtomicBoolean PINNED = new AtomicBoolean();
+
+    private final Engine engine;
+    private final ConnectionIdentifier identifier;
+    private final ConnectionEvents events;
+    private final InetSocketAddress remote;
+    private final Protocol.Maker<P> maker;
+    /** The call on the set-up pool that is waited for; protected by this. */
+    private CompletableFuture<?> pending;
+    /** A step is being taken; protected by this. */
+    private boolean running;
+    /** Nobody wants the connection any more; protected by this. */
+    private boolean abandoned;
+    /** The connection is up and belongs to the caller; protected by this. */
+    private boolean finished;
+    /** Closed by another thread; protected by this. */
+    private boolean cancelled;
+    /** How long the route may take; set before the address is looked for. */
+    private int routeMillis;
+    /** The connection once it was made; touched in steps only, of which one is taken at a time. */
+    private P protocol;
+    /** The peer's private data, before the last step. */
+    private byte[] answer;
+    /** End of the attempt by {@code System.nanoTime}; this and all that follows are the calling thread's only. */
+    private long deadlineNanos;
+    /** The deadline is the caller's, not our own bound. */
+    private boolean callersDeadline;
+    /** Until then it may take where there is another way, which has the rest. */
+    private long shareNanos;
+    /** How long a silent peer is waited for where there is another way; {@code Long.MAX_VALUE} for no such bound. */
+    private long silenceNanos;
+    /** How long it was waited for anything. */
+    private long waitedNanos;
+    /** The peer has acknowledged the request, and answers when it can. */
+    private boolean acknowledged;
+    /** The engine's first, which loads all code that a connection needs. */
+    private final boolean first;
+
+    /** An attempt with an identifier that is bound to the source address, and whose events go to the given queue. */
+    Dialer(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events, InetSocketAddress remote,
+            Protocol.Maker<P> maker) {
+        this.engine = engine;
+        this.identifier = identifier;
+        this.events = events;
+        this.remote = remote;
+        this.maker = maker;
+        first = !engine.isPractised();
+    }
+
+    /**
+     * Connects until the deadline, by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound; or until
+     * it has waited as long as silence says, {@code Long.MAX_VALUE} if there is no other way, unless the peer has
+     * acknowledged the request by then, or shorter if the peer is stopped. The time of this process itself,
+     * the first time, is not taken from the deadline. Throws as {@link Binding#connect} says.
+     */
+    P dial(long deadline, long silence, long begun) throws IOException {
+        long now = System.nanoTime();
+        boolean here = identifier.device().info().transport() == TransportType.SHARED_MEMORY;
+        long least = first && here ? FIRST_NANOS : 0;
+        silenceNanos = Math.max(silence, least);
+        callersDeadline = deadline != Long.MAX_VALUE;
+        deadlineNanos = callersDeadline ? later(first ? deadline + now - begun : deadline, now + least)
+                : now + TransportSettings.CURRENT.connectTimeoutNanos();
+        shareNanos = later(deadlineNanos - (deadlineNanos - now) / 4, now + least);
+        boolean done = false;
+        try {
+            if (maker.trafficClass() != 0) {
+                identifier.trafficClass(maker.trafficClass());
+            }
+            boolean routed = identifier.resolveAtOnce(remote);
+            if (!routed) {
+                routeMillis = millisLeft();
+                identifier.handler(this);
+                identifier.resolveAddress(remote, routeMillis);
+            }
+            if (!routed && !engine.mayBlock) {
+                expect(ConnectionEvent.RouteResolved.class); // between processes the memory belongs to the way
+            }
+            long begunMaking = System.nanoTime();
+            perform(Step.MAKE);
+            if (first) { // what this process takes for it is not taken from the time that the peer has
+                long took = System.nanoTime() - begunMaking;
+                deadlineNanos += took;
+                shareNanos += took;
+            }
+            if (!routed && engine.mayBlock) {
+                expect(ConnectionEvent.RouteResolved.class);
+            }
+            if (leftNanos() <= 0) {
+                throw timedOut(); // before the peer is asked: its answer could come in time or not
+            }
+            perform(Step.REQUEST);
+            answer = expect(ConnectionEvent.Established.class).parameters().privateData();
+            perform(Step.START);
+            engine.practised();
+            done = finish();
+            if (!done) {
+                throw NetErrors.closed();
+            }
+            return protocol;
+        } catch (VerbsException e) {
+            throw NetErrors.connectFailed(remote, e);
+        } finally {
+            if (!done) {
+                abandon();
+            }
+        }
+    }
+
+    /** How long it was waited for others: what this process has done itself does not count. */
+    long waitedNanos() {
+        return waitedNanos;
+    }
+
+    private static long later(long aNanos, long bNanos) {
+        return aNanos - bNanos < 0 ? bNanos : aNanos;
+    }
+
+    /** How long to wait yet: where there is another way, so that it has time, too. */
+    private long leftNanos() {
+        return hasOtherWay() ? Math.clamp(silenceNanos - waitedNanos, 0, InterruptibleWait.remaining(shareNanos))
+                : InterruptibleWait.remaining(deadlineNanos);
+    }
+
+    private boolean hasOtherWay() {
+        return silenceNanos != Long.MAX_VALUE;
+    }
+
+    /** Until when the set-up pool is waited for. */
+    private long poolNanos(Step step) {
+        long now = System.nanoTime();
+        return first && step == Step.MAKE
+                ? later(deadlineNanos, now + TransportSettings.CURRENT.connectTimeoutNanos())
+                : hasOtherWay() ? now + Math.min(POOL_PATIENCE * silenceNanos, InterruptibleWait.remaining(shareNanos))
+                : deadlineNanos;
+    }
+
+    /** Poller thread: asks for the route itself once the address is known, so the calling thread is woken once. */
+    @Override
+    public void onEvent(ConnectionIdentifier unused, ConnectionEvent event) {
+        ConnectionEvent news = event;
+        if (event instanceof ConnectionEvent.AddressResolved) {
+            try {
+                identifier.resolveRoute(routeMillis);
+                return;
+            } catch (VerbsException e) {
+                news = new ConnectionEvent.Failed(e.call(), e.errorNumber(), e.remedy());
+            } catch (RuntimeException | Error e) { // no other event follows, for which the caller would wait
+                news = new ConnectionEvent.Failed("rdma_resolve_route", 0, e.toString());
+            }
+        }
+        events.onEvent(identifier, news);
+    }
+
+    private int millisLeft() throws IOException {
+        long millis = TimeUnit.NANOSECONDS.toMillis(leftNanos());
+        if (millis == 0) {
+            throw timedOut();
+        }
+        return (int) Math.min(millis, Integer.MAX_VALUE);
+    }
+
+    private IOException timedOut() {
+        engine.practised(); // the next one shall not wait longer than it is told
+        IOException timedOut = callersDeadline || hasOtherWay() ? NetErrors.connectTimedOut()
+                : new ConnectException("Connection timed out: " + remote);
+        return acknowledged ? NetErrors.notNow(timedOut, remote, "the server's backlog is full: accept more often, or "
+                + "listen with a larger backlog") : timedOut;
+    }
+
+    /** Waits for an event; every other one is a failure. */
+    private <E extends ConnectionEvent> E expect(Class<E> wanted) throws IOException {
+        Object event = next();
+        while (event instanceof ConnectionEvent.RequestAcknowledged) {
+            acknowledged = true;
+            silenceNanos = Long.MAX_VALUE;
+            event = next();
+        }
+        if (wanted.isInstance(event)) {
+            return wanted.cast(event);
+        }
+        throw switch (event) {
+            case null -> timedOut();
+            case PeerStopped stopped -> NetErrors.notNow(new ConnectException("Connection timed out: the process that "
+                    + "listens at " + remote + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
+            case ConnectionEvent.Rejected rejected -> refused(rejected);
+            case ConnectionEvent.Unreachable unreachable -> failed("rdma_connect", unreachable.errorNumber(), "");
+            case ConnectionEvent.Failed failed -> failed(failed.call(), failed.errorNumber(), failed.reason());
+            case ConnectionEvent.Disconnected disconnected ->
+                new ConnectException("Connection reset by peer while connecting to " + remote);
+            case ConnectionEvent.DeviceRemoved removed ->
+                new SocketException("RDMA device removed while connecting to " + remote);
+            case ConnectionEvent other -> new SocketException("unexpected event while connecting to " + remote
+                    + ": " + other);
+            default -> NetErrors.closed();
+        };
+    }
+
+    /** The next event, or null when the time is over. */
+    private Object next() throws IOException {
+        long begun = System.nanoTime();
+        try {
+            return InterruptibleWait.awaitAnswer(hasOtherWay() ? this::withinAndLook : events, begun + leftNanos());
+        } finally {
+            waitedNanos += System.nanoTime() - begun;
+        }
+    }
+
+    /** The next event; looks now and then whether anything can be expected at all. */
+    private Object withinAndLook(long nanos) throws InterruptedException {
+        long end = System.nanoTime() + nanos;
+        Object event;
+        do {
+            event = events.within(Math.min(LOOK_NANOS, InterruptibleWait.remaining(end)));
+            if (event == null && identifier.isPeerStopped()) {
+                return PeerStopped.PEER_STOPPED;
+            }
+        } while (event == null && InterruptibleWait.remaining(end) > 0);
+        return event;
+    }
+
+    private IOException refused(ConnectionEvent.Rejected rejected) {
+        if (rejected.status() == NO_RESOURCES || Arrival.isNoPlace(rejected.privateData())) {
+            return NetErrors.notNow(new ConnectException("Connection refused: " + remote + ": thousands of connections "
+                    + "wait in its backlog"), remote, "accept more often");
+        }
+        return new ConnectException("Connection refused: " + remote + " (status " + rejected.status() + ")");
+    }
+
+    /** The kernel's own timeouts are as long as it was told, and may be late by what was done meanwhile. */
+    private IOException failed(String call, int errorNumber, String reason) throws IOException {
+        boolean callersTimeIsOver = callersDeadline
+                && InterruptibleWait.remaining(deadlineNanos) < TimeUnit.SECONDS.toNanos(1);
+        if (Errno.of(errorNumber) == Errno.ETIMEDOUT && (hasOtherWay() || callersTimeIsOver)) {
+            return NetErrors.connectTimedOut();
+        }
+        return NetErrors.connectFailed(remote, new VerbsException(call, errorNumber, "remote=" + remote,
+                reason.isEmpty() ? Errno.of(errorNumber).remedy() : reason));
+    }
+
+    /** Takes a step; if it may wait for the peer, or keep others from running, has it taken and waits for that. */
+    private void perform(Step step) throws IOException {
+        boolean pins = step == Step.MAKE && engine.mayBlock && Thread.currentThread().isVirtual();
+        if (step == Step.REQUEST && !identifier.device().supports(Capability.COMPLETION_IS_DELIVERY)) {
+            await(SetupPool.SHARED.submitPeerCall(() -> take(step)), poolNanos(step));
+        } else if (pins && !PINNED.compareAndSet(false, true)) {
+            await(SetupPool.SHARED.submit(() -> take(step)), poolNanos(step));
+        } else {
+            try {
+                take(step);
+            } catch (RuntimeException e) {
+                throw new SocketException("connecting failed", e);
+            } finally {
+                if (pins) {
+                    PINNED.set(false);
+                }
+            }
+            ensureWanted();
+        }
+    }
+
+    private synchronized void ensureWanted() throws IOException {
+        if (cancelled) {
+            throw NetErrors.closed();
+        }
+    }
+
+    /** Takes a step unless the attempt is abandoned; meanwhile, whoever abandons the attempt leaves it be. */
+    private Void take(Step step) throws IOException {
+        begin();
+        try {
+            if (step == Step.MAKE) {
+                protocol = VerbsConnection.make(engine, identifier, events, maker);
+            } else if (step == Step.REQUEST) {
+                identifier.connect(protocol.parameters());
+            } else {
+                protocol.connection().shortenRetries();
+                protocol.connection().start(answer, false);
+            }
+            return null;
+        } finally {
+            end();
+        }
+    }
+
+    /** A task that takes too long there counts as a wait for others: it is remembered, and not soon tried again. */
+    private void await(CompletableFuture<?> outcome, long untilNanos) throws IOException {
+        long begun = System.nanoTime();
+        synchronized (this) {
+            pending = outcome;
+            if (cancelled) {
+                throw NetErrors.closed();
+            }
+        }
+        long first = SetupPool.STUCK_NANOS;
+        if (InterruptibleWait.awaitAnswer(nanos -> SetupPool.completed(outcome, Math.min(nanos, first)),
+                untilNanos) == null) {
+            SetupPool.SHARED.relieve();
+            if (InterruptibleWait.awaitAnswer(nanos -> SetupPool.completed(outcome, nanos), untilNanos) == null) {
+                waitedNanos += System.nanoTime() - begun;
+                throw timedOut();
+            }
+        }
+        throwFailure(outcome);
+    }
+
+    private static void throwFailure(CompletableFuture<?> outcome) throws IOException {
+        switch (outcome.isCompletedExceptionally() ? outcome.exceptionNow() : null) {
+            case null -> {
+            }
+            case IOException e -> throw e;
+            case Throwable t -> throw new SocketException("connecting failed", t);
+        }
+    }
+
+    private synchronized void begin() throws SocketException {
+        if (abandoned) {
+            throw NetErrors.closed();
+        }
+        running = true;
+    }
+
+    private void end() {
+        boolean destroy;
+        synchronized (this) {
+            running = false;
+            destroy = abandoned;
+        }
+        if (destroy) {
+            destroy();
+        }
+    }
+
+    private synchronized boolean finish() {
+        finished = !cancelled;
+        return finished;
+    }
+
+    private void abandon() {
+        synchronized (this) {
+            abandoned = true;
+            if (running) {
+                return; // the running task destroys
+            }
+        }
+        for (int left = DESTROY_TRIES;; left--) {
+            try {
+                destroySoon();
+                return;
+            } catch (Error e) { // no memory, perhaps, and the peer may be connected
+                if (left == 0) {
+                    throw e;
+                }
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
+        }
+    }
+
+    private void destroySoon() {
+        if (engine.mayBlock) {
+            engine.perform(this::destroy);
+        } else {
+            destroy();
+        }
+    }
+
+    private void destroy() {
+        if (protocol != null) {
+            protocol.connection().abort();
+        } else {
+            identifier.close();
+        }
+    }
+
+    /** Ends the attempt from another thread: the caller of {@link #dial} gets "Socket closed". */
+    void cancel() {
+        CompletableFuture<?> waitedFor;
+        synchronized (this) {
+            if (finished) {
+                return;
+            }
+            cancelled = true;
+            waitedFor = pending;
+        }
+        events.cancel();
+        if (waitedFor != null) {
+            waitedFor.completeExceptionally(NetErrors.closed());
+        }
+    }
+}

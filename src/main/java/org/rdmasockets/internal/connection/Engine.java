@@ -1,0 +1,413 @@
+package org.rdmasockets.internal.connection;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import org.rdmasockets.internal.waiting.CompletionPoller;
+import org.rdmasockets.internal.waiting.PollerSettings;
+import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.lock.Rescues;
+import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionManager;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.DeviceEvent;
+import org.rdmasockets.verbs.EventPoller;
+import org.rdmasockets.verbs.TransportType;
+import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.VerbsProvider;
+
+/**
+ * What all connections over one provider's devices share: the connection manager, the poller and the registry of
+ * connections. Made at first use, lives as long as the process. The set-up pool is the same for all engines.
+ */
+public final class Engine implements AutoCloseable {
+    /** Retries without an answer; 7 would mean for ever on soft-RoCE. */
+    public static final int RETRY_COUNT = 6;
+    /** Retries while the peer has no receive posted: for ever, as rsockets needs. */
+    public static final int RECEIVER_NOT_READY_RETRIES = 7;
+    /** In which time each connection is visited, also if it is quiet; a busy poller takes longer. */
+    public static final long ROUND_NANOS = TimeUnit.MILLISECONDS.toNanos(Engine.TICK_MILLIS * ConnectionRegistry.ROUND);
+
+    private static final Log LOG = new Log(Engine.class);
+    private static final int TICK_MILLIS = 500;
+    /** Longest wait for a port to be free; only a set-up pool whose threads are all stuck needs that long. */
+    private static final long RELEASE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** The engines that could be made; protected by the class. */
+    private static final Map<VerbsProvider, Engine> ENGINES = new HashMap<>();
+    /** The process ends: whatever is closed from now on is delivered before its close returns. */
+    private static volatile boolean exiting;
+    /** Until when the process waits then for all that is closed, together; set before {@link #exiting}. */
+    private static long exitDeadline;
+
+    private final VerbsProvider provider;
+    /** Whether what is set up and torn down may wait for the kernel. */
+    final boolean mayBlock;
+    final ConnectionManager connectionManager;
+    private final CompletionPoller poller;
+    private final ConnectionRegistry connections = new ConnectionRegistry();
+    private final Set<VerbsListener<?>> listeners = ConcurrentHashMap.newKeySet();
+    private final Set<Device> watched = ConcurrentHashMap.newKeySet();
+    /** Whether a connection has been made, so that all code that one needs is loaded. */
+    private volatile boolean practised;
+    /** Whether the needs of a connection on a device were made once, or could not be. */
+    private final AtomicBoolean prepared = new AtomicBoolean();
+    /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
+    private volatile long coarseNanos = System.nanoTime();
+
+    /** What other threads do for this: one class, where each lambda would be one more that a first connect loads. */
+    private final class Duty implements Runnable {
+        private static final int CONNECTION_EVENTS = 0;
+        private static final int DEVICE_EVENTS = 1;
+        private static final int TICK = 2;
+        private static final int EXIT = 3;
+        private static final int RESCUED = 4;
+
+        private final int kind;
+        private final Device device;
+
+        private Duty(int kind, Device device) {
+            this.kind = kind;
+            this.device = device;
+        }
+
+        @Override
+        public void run() {
+            switch (kind) {
+                case CONNECTION_EVENTS -> drainConnectionEvents();
+                case DEVICE_EVENTS -> drainDeviceEvents(device);
+                case TICK -> tick();
+                case RESCUED -> LOG.warn("a timer found what a wake-up should have told, which is a fault of this "
+                        + "library; report it with this: {}", Rescues.places());
+                default -> awaitDelivery();
+            }
+        }
+    }
+
+    private Engine(VerbsProvider provider) throws VerbsException {
+        this.provider = provider;
+        mayBlock = provider.mayBlock();
+        connectionManager = provider.createConnectionManager();
+        EventPoller events = createEventPoller();
+        poller = new CompletionPoller(events, PollerSettings.defaults().withTickMillis(TICK_MILLIS));
+        poller.addSource(connectionManager, new Duty(Duty.CONNECTION_EVENTS, null));
+        poller.tick(new Duty(Duty.TICK, null));
+    }
+
+    /** Without it there is no use for the connection manager; the next try makes a new one. */
+    private EventPoller createEventPoller() throws VerbsException {
+        try {
+            return provider.createEventPoller();
+        } catch (VerbsException e) {
+            connectionManager.close();
+            throw e;
+        }
+    }
+
+    /** The engine of a provider, made at first use. Throws if it is not available, and says why and what to do. */
+    public static synchronized Engine of(VerbsProvider provider) throws SocketException {
+        Engine engine = ENGINES.get(provider);
+        if (engine == null) {
+            String reason = provider.unavailability().orElse(null);
+            if (reason != null) {
+                throw new SocketException(provider.name() + " is not available: " + reason);
+            }
+            engine = apart(provider);
+            engine.endWithProcess();
+            ENGINES.put(provider, engine);
+        }
+        return engine;
+    }
+
+    /** Has the end of the process wait for this engine's connections. */
+    private void endWithProcess() {
+        Rescues.onFirst(new Duty(Duty.RESCUED, null));
+        try {
+            Runtime.getRuntime().addShutdownHook(LibraryThreads.unstarted("rdma-exit", new Duty(Duty.EXIT, null)));
+        } catch (IllegalStateException e) {
+            beginExit(); // the first socket is made by another shutdown hook, and each close waits by itself
+        }
+    }
+
+    /** An engine that {@link #of} does not know; the caller closes it. */
+    static Engine apart(VerbsProvider provider) throws SocketException {
+        try {
+            return new Engine(provider);
+        } catch (VerbsException e) {
+            throw NetErrors.other(e);
+        }
+    }
+
+    /**
+     * Loads what a connection needs, before the first is listened for: no peer's timeout shall pay for it. Returns when
+     * that is done, known to be impossible, or takes too long.
+     */
+    public void prepare() {
+        synchronized (connections) {
+            practised = practised || WarmUp.of(provider);
+        }
+    }
+
+    /** The same for who will listen there, perhaps on iWARP: on a device, makes once what a connection needs. */
+    public void prepare(boolean iwarp, InetSocketAddress local, Protocol.Maker<?> maker) {
+        prepare();
+        if (mayBlock && !practised && !prepared.getAndSet(true)) {
+            WarmUp.await(() -> Binding.later(this, iwarp, local).practise(maker));
+        }
+    }
+
+    /** Whether all code is loaded that a connection needs, as far as that can be known. */
+    public boolean isPractised() {
+        return practised;
+    }
+
+    /** The needs of a connection were made, or took longer than loading does. */
+    void practised() {
+        practised = true;
+    }
+
+    /** The provider's name. */
+    public String name() {
+        return provider.name();
+    }
+
+    /** Whether this machine has an iWARP device now, which listens like TCP does. */
+    boolean hasIwarp() throws SocketException {
+        try {
+            return provider.devices().stream().anyMatch(d -> d.transport() == TransportType.IWARP);
+        } catch (VerbsException e) {
+            throw NetErrors.other(e);
+        }
+    }
+
+    /** Waits for everything; gives the poller of this provider's devices. */
+    public CompletionPoller poller() {
+        return poller;
+    }
+
+    /** Sets something up, or tears it down: on the set-up pool if that may block, else now. The caller has no lock. */
+    void perform(Runnable task) {
+        if (mayBlock) {
+            SetupPool.SHARED.execute(task);
+        } else {
+            task.run();
+        }
+    }
+
+    /** Time of the last tick, by {@code System.nanoTime}; at most a tick old while there are connections. */
+    long coarseNanos() {
+        return coarseNanos;
+    }
+
+    /** Closes an identifier that holds a port, and waits for that briefly, as TCP does. Not for the poller thread. */
+    void release(ConnectionIdentifier identifier) {
+        if (!mayBlock) {
+            identifier.close();
+            return;
+        }
+        CompletableFuture<Void> released = SetupPool.SHARED.submit(() -> {
+            identifier.close();
+            return null;
+        });
+        try {
+            InterruptibleWait.await(nanos -> SetupPool.completed(released, nanos), System.nanoTime() + RELEASE_NANOS);
+            if (released.isCompletedExceptionally()) {
+                LOG.warn("closing an identifier failed", released.exceptionNow());
+            }
+        } catch (InterruptedIOException e) {
+            LOG.debug("[{}] interrupted while closing; it goes on in the background", identifier.localAddress());
+        }
+    }
+
+    /** Takes a connection into the registry; its device's asynchronous events are watched from now on. */
+    void register(VerbsConnection connection, Device device) {
+        coarseNanos = System.nanoTime();
+        connections.add(connection);
+        if (watched.add(device)) {
+            poller.addSource(device, new Duty(Duty.DEVICE_EVENTS, device));
+            if (TransportSettings.CURRENT.numa()) {
+                poller.execute(this::stayNearDevices);
+            }
+        }
+    }
+
+    /** Poller thread: nobody is harmed if that fails. */
+    private void stayNearDevices() {
+        Set<String> names = watched.stream().map(device -> device.info().name()).collect(Collectors.toSet());
+        try {
+            LOG.info("who waits for completions of {} stays on processors {}", names, provider.stayNear(names));
+        } catch (VerbsException e) {
+            LOG.warn("-D{}numa=true has no effect: {}", Property.PREFIX, e.getMessage());
+        }
+    }
+
+    /** How many connections there are: those that were made and have not been torn down; each has a queue pair. */
+    public int connections() {
+        return connections.size();
+    }
+
+    /** How much memory all connections have registered. What their queues take in the kernel is not known here. */
+    public long registeredBytes() {
+        return Arrays.stream(all()).mapToLong(VerbsConnection::registeredBytes).sum();
+    }
+
+    /** Takes a connection that was torn down, whether or not it was registered, out of the registry. */
+    void forget(VerbsConnection connection) {
+        connections.remove(connection);
+    }
+
+    /** Has a listener visited at each tick from now on. */
+    void add(VerbsListener<?> listener) {
+        listeners.add(listener);
+    }
+
+    /** Undoes {@link #add}. */
+    void remove(VerbsListener<?> listener) {
+        listeners.remove(listener);
+    }
+
+    private VerbsConnection[] all() {
+        ConnectionRegistry.Member[] members = connections.all();
+        return Arrays.copyOf(members, members.length, VerbsConnection[].class);
+    }
+
+    /** Has a connection visited at each tick from now on, if it is registered. */
+    void attend(VerbsConnection connection) {
+        connections.attend(connection);
+    }
+
+    private void drainConnectionEvents() {
+        try {
+            connectionManager.drainEvents();
+        } catch (VerbsException e) {
+            LOG.error("connection events are lost", e);
+        }
+    }
+
+    private void drainDeviceEvents(Device device) {
+        try {
+            device.drainEvents(event -> onDeviceEvent(device, event));
+        } catch (VerbsException e) {
+            LOG.error("events of device {} are lost", device.info().name(), e);
+        }
+    }
+
+    /** A broken completion queue or device would leave its connections waiting for ever: they fail instead. */
+    private void onDeviceEvent(Device device, DeviceEvent event) {
+        switch (event.type()) {
+            case COMPLETION_QUEUE_ERROR -> poller.failQueue(event.completionQueue(),
+                    new IOException(reason(device, event)));
+            case QUEUE_PAIR_FATAL, QUEUE_PAIR_REQUEST_ERROR, QUEUE_PAIR_ACCESS_ERROR ->
+                // A killed peer brings these, too, on soft-iWARP.
+                failAll(true, reason(device, event), c -> c.uses(device, event.queuePairNumber()));
+            case DEVICE_FATAL -> failAll(false, reason(device, event), c -> c.uses(device));
+            case PORT_ERROR -> LOG.warn("device {} port {} lost its link", device.info().name(), event.portNumber());
+            default -> LOG.debug("device {}: {}", device.info().name(), event);
+        }
+    }
+
+    private void failAll(boolean reset, String reason, Predicate<VerbsConnection> affected) {
+        Arrays.stream(all()).filter(affected).forEach(c -> c.fail(reset, reason));
+    }
+
+    private static String reason(Device device, DeviceEvent event) {
+        return "device " + device.info().name() + " reported " + event.type();
+    }
+
+    /** Poller thread, a few times a second while there are connections. */
+    private void tick() {
+        long now = System.nanoTime();
+        coarseNanos = now;
+        SetupPool.SHARED.relieve();
+        connections.tick(now);
+        for (VerbsListener<?> listener : listeners) {
+            try {
+                listener.tick(now);
+            } catch (RuntimeException | Error e) {
+                poller.tickSoon();
+                LOG.debug("a listener is looked at again at the next tick", e);
+            }
+        }
+    }
+
+    /** Whether the process ends, so that nobody else waits for what is closed now. */
+    static boolean isExiting() {
+        return exiting;
+    }
+
+    /** Until when, by {@code System.nanoTime}: one time for all, so that many peers that take nothing cost it once. */
+    static long exitDeadline() {
+        return exitDeadline;
+    }
+
+    /** Without a lock, which somebody may hold for ever; two that come together set about the same. */
+    private static void beginExit() {
+        if (!exiting) {
+            exitDeadline = System.nanoTime() + TransportSettings.CURRENT.exitNanos();
+            exiting = true;
+        }
+    }
+
+    /**
+     * Shutdown hook: what was written, and closed or not, gets a moment to reach the peer. Peers of what is open are
+     * told that this process ends; other shutdown hooks may go on to use it.
+     */
+    private void awaitDelivery() {
+        beginExit();
+        try {
+            Thread leaving = LibraryThreads.unstarted("rdma-leave", () -> leaveAll(exitDeadline));
+            leaving.start();
+            InterruptibleWait.await(nanos -> leaving.join(Duration.ofNanos(nanos)) ? true : null, exitDeadline);
+        } catch (InterruptedIOException e) {
+            LOG.debug("interrupted while the process ends, which does not wait for what was sent", e);
+        }
+    }
+
+    /** In a thread that nobody waits for longer: a caller may have a connection's lock, and never give it back. */
+    private void leaveAll(long deadline) {
+        VerbsConnection[] all = all();
+        for (VerbsConnection connection : all) {
+            try {
+                connection.leave();
+            } catch (RuntimeException | Error e) {
+                continue; // its peer is not told; those of the others are
+            }
+        }
+        for (VerbsConnection connection : all) {
+            try {
+                while (!connection.isDelivered() && System.nanoTime() - deadline < 0) {
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+                }
+            } catch (RuntimeException | Error e) {
+                continue; // it is not waited for; the others are
+            }
+        }
+    }
+
+    /** Of an engine {@linkplain #apart}, whose connections are torn down: frees its thread and descriptors. */
+    @Override
+    public void close() {
+        poller.close();
+        connectionManager.close();
+    }
+
+    /** Its connections, for a person who looks for one that stays. */
+    @Override
+    public String toString() {
+        return "Engine" + Arrays.toString(all());
+    }
+}

@@ -1,0 +1,243 @@
+package org.rdmasockets.internal.connection;
+
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.lock.SmallMutex;
+import org.rdmasockets.internal.log.Log;
+
+/**
+ * The few platform threads for calls that may block in the kernel. Two serve everything, even on a busy machine. One
+ * that is stuck in a call to a peer (soft-iWARP connecting to a silent host takes minutes) is replaced, up to a bound;
+ * beyond it calls to peers wait in a queue of their own, so two threads always serve everything else. Threads are
+ * daemons and leave after a time without work.
+ */
+public final class SetupPool {
+    private static final Log LOG = new Log(SetupPool.class);
+    private static final int USUAL_THREADS = 2;
+    private static final int MAX_THREADS = 16;
+    /** Calls to peers at once. */
+    private static final int MAX_PEER_CALLS = MAX_THREADS - USUAL_THREADS;
+    /** A call to a peer that takes longer is taken for stuck. */
+    static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+    /** How long to leave alone what fails for want of memory. */
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    /** That of all engines; made when it is needed first. */
+    public static final SetupPool SHARED = new SetupPool();
+
+    private final SmallMutex lock = new SmallMutex();
+    /** There is work for an idle thread. */
+    private final Condition work = lock.newCondition();
+    /** Waiting work of our own; protected by lock. */
+    private final TaskQueue queue = new TaskQueue();
+    /** Waiting calls to peers; protected by lock. */
+    private final TaskQueue peerQueue = new TaskQueue();
+    /** Whose turn it is when there is work of both kinds; protected by lock. */
+    private boolean peersTurn;
+    /** All threads; protected by lock. */
+    private int threads;
+    /** Threads that wait for work; protected by lock. */
+    private int idle;
+    /** Calls to peers in progress; the first so many; protected by lock. */
+    private final PeerCall[] peerCalls = new PeerCall[MAX_PEER_CALLS];
+    private int peerCallCount;
+    /** Numbers the threads' names; protected by lock. */
+    private int named;
+
+    /** A call that waits for a peer. */
+    private static final class PeerCall extends TaskQueue.Task {
+        /** When it began, by {@code System.nanoTime}; protected by lock. */
+        private long startNanos;
+
+        PeerCall(Runnable call) {
+            super(call);
+        }
+    }
+
+    SetupPool() {}
+
+    /** Runs a task soon, again if an {@code Error} ends it. Never blocks. It must not wait for another of this pool. */
+    public void execute(Runnable task) {
+        add(queue, new TaskQueue.Task(task));
+    }
+
+    private void add(TaskQueue to, TaskQueue.Task task) {
+        lock.lock();
+        try {
+            to.add(task);
+            if (idle > 0) {
+                work.signal();
+            }
+            if (tasks() > idle) { // also if all idle threads were signalled before, and have not come back yet
+                addThreadIfNeeded();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Runs a task, which must not wait for another task of this pool, and gives its outcome. */
+    public <T> CompletableFuture<T> submit(Callable<T> task) {
+        CompletableFuture<T> outcome = new CompletableFuture<>();
+        add(queue, new TaskQueue.Task(() -> complete(outcome, task)));
+        return outcome;
+    }
+
+    /** Makes a call that waits for a peer, perhaps for minutes; while many are stuck, it does not begin for long. */
+    public <T> CompletableFuture<T> submitPeerCall(Callable<T> call) {
+        CompletableFuture<T> outcome = new CompletableFuture<>();
+        add(peerQueue, new PeerCall(() -> complete(outcome, call)));
+        return outcome;
+    }
+
+    /** Waits for the outcome of a task: true when there is one, for the caller to ask for; null when time is over. */
+    public static Boolean completed(CompletableFuture<?> outcome, long nanos) throws InterruptedException {
+        try {
+            outcome.get(nanos, TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            return true;
+        } catch (TimeoutException e) {
+            return null;
+        }
+        return true;
+    }
+
+    private static <T> void complete(CompletableFuture<T> outcome, Callable<T> task) {
+        try {
+            outcome.complete(task.call());
+        } catch (Throwable t) {
+            outcome.completeExceptionally(t);
+        }
+    }
+
+    /** Replaces threads that are stuck, if there is work that nobody takes up; called now and then. */
+    void relieve() {
+        lock.lock();
+        try {
+            if (tasks() > idle) {
+                addThreadIfNeeded();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void addThreadIfNeeded() {
+        long now = System.nanoTime();
+        int stuck = 0;
+        for (int i = 0; i < peerCallCount; i++) {
+            stuck += now - peerCalls[i].startNanos > STUCK_NANOS ? 1 : 0;
+        }
+        if (threads - stuck < USUAL_THREADS && threads < MAX_THREADS) {
+            try {
+                LibraryThreads.unstarted("rdma-setup-" + ++named, this::serve).start();
+                threads++;
+            } catch (OutOfMemoryError e) { // the heap, or the system's limit of threads; relieve tries again
+                logQuietly("no thread can be started to set up and tear down RDMA connections; raise the limit of "
+                        + "threads (ulimit -u, or the container's pids limit), or of the heap (-Xmx)", e);
+            }
+        }
+    }
+
+    private void serve() {
+        TaskQueue.Task task = null;
+        boolean serves = true;
+        while (serves) {
+            try {
+                task = next(task);
+                serves = task != null;
+                if (serves) {
+                    task.runSurely();
+                }
+            } catch (Throwable t) { // whatever it is: it costs its connection, and this thread goes on
+                logQuietly("a set-up task failed; its connection may be lost", t);
+            }
+        }
+    }
+
+    /** Says what has happened, unless there is no memory to say it. */
+    static void logQuietly(String message, Throwable thrown) {
+        try {
+            LOG.error(message, thrown);
+        } catch (Throwable t) {
+            LockSupport.parkNanos(PAUSE_NANOS); // even to wait for work may fail for the same reason
+        }
+    }
+
+    /** Waits for work after a task is done; null tells the thread to leave. */
+    private TaskQueue.Task next(TaskQueue.Task done) {
+        lock.lock();
+        try {
+            if (done instanceof PeerCall call) {
+                endPeerCall(call);
+            }
+            idle++;
+            try {
+                long remaining = IDLE_NANOS;
+                while (!hasWork()) {
+                    if (remaining <= 0) {
+                        threads--;
+                        return null;
+                    }
+                    remaining = awaitWork(remaining);
+                }
+            } finally {
+                idle--;
+            }
+            return take();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void endPeerCall(PeerCall done) {
+        for (int i = 0; i < peerCallCount; i++) {
+            if (peerCalls[i] == done) {
+                peerCalls[i] = peerCalls[--peerCallCount];
+                peerCalls[peerCallCount] = null;
+                return;
+            }
+        }
+    }
+
+    /** How many tasks could be taken now; lock held. */
+    private int tasks() {
+        return queue.size() + Math.min(peerQueue.size(), MAX_PEER_CALLS - peerCallCount);
+    }
+
+    private boolean hasWork() {
+        return !queue.isEmpty() || mayCallPeer();
+    }
+
+    private boolean mayCallPeer() {
+        return !peerQueue.isEmpty() && peerCallCount < MAX_PEER_CALLS;
+    }
+
+    /** Takes work of both kinds in turn. */
+    private TaskQueue.Task take() {
+        if (queue.isEmpty() || peersTurn && mayCallPeer()) {
+            PeerCall call = (PeerCall) peerQueue.remove();
+            call.startNanos = System.nanoTime();
+            peerCalls[peerCallCount++] = call;
+            peersTurn = false;
+            return call;
+        }
+        peersTurn = true;
+        return queue.remove();
+    }
+
+    private long awaitWork(long remaining) {
+        try {
+            return work.awaitNanos(remaining);
+        } catch (InterruptedException e) {
+            return remaining; // nobody has reason to interrupt these threads
+        }
+    }
+}

@@ -1,0 +1,307 @@
+package org.rdmasockets.internal.connection;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketOption;
+import java.net.SocketTimeoutException;
+import java.net.StandardSocketOptions;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.internal.rsockets.DirectReceiver;
+
+/**
+ * A connection over TCP: an ordinary {@code java.net.Socket}, which does everything. What is added: deadlines instead
+ * of SO_TIMEOUT, and an interrupt of a virtual thread is told to the caller, whose socket must end too.
+ */
+final class TcpConnection implements Connection {
+    /** The transport's name as settings spell it. */
+    static final String NAME = "tcp";
+
+    private static final Log LOG = new Log(TcpConnection.class);
+
+    private final Socket socket;
+    private final InputStream in;
+    private final OutputStream out;
+    private final InetSocketAddress local;
+    private final InetSocketAddress remote;
+    /** SO_TIMEOUT of the socket, in milliseconds; only the one reader uses it. */
+    private int timeoutMillis;
+    /** Null until it is needed; written under the lock of this. */
+    private volatile TcpDirect direct;
+    /** SO_LINGER was set. */
+    private volatile boolean lingers;
+
+    /** Wraps a socket, and is its only user from here: if that fails, the socket is closed. */
+    TcpConnection(Socket socket) throws IOException {
+        try {
+            this.socket = socket;
+            this.in = socket.getInputStream();
+            this.out = socket.getOutputStream();
+            this.local = (InetSocketAddress) socket.getLocalSocketAddress();
+            this.remote = (InetSocketAddress) socket.getRemoteSocketAddress();
+        } catch (Throwable e) {
+            TcpBinding.close(socket);
+            throw e;
+        }
+    }
+
+    @Override
+    public String transport() {
+        return NAME;
+    }
+
+    @Override
+    public String carrier() {
+        return "java.net.Socket";
+    }
+
+    @Override
+    public InetSocketAddress localAddress() {
+        return local;
+    }
+
+    @Override
+    public InetSocketAddress remoteAddress() {
+        return remote;
+    }
+
+    /** Whole milliseconds until a deadline, at least 1; 0 for none, as {@code java.net} has it. */
+    static int millisUntil(long deadlineNanos) {
+        if (deadlineNanos == Long.MAX_VALUE) {
+            return 0;
+        }
+        long millis = TimeUnit.NANOSECONDS.toMillis(InterruptibleWait.remaining(deadlineNanos) + 999_999);
+        return Math.clamp(millis, 1, Integer.MAX_VALUE);
+    }
+
+    @Override
+    public int read(byte[] bytes, int offset, int length, long deadlineNanos) throws IOException {
+        if (direct != null) {
+            direct.ensureNoView();
+        }
+        try {
+            int millis = millisUntil(deadlineNanos);
+            if (millis != timeoutMillis) {
+                socket.setSoTimeout(millis);
+                timeoutMillis = millis;
+            }
+            return in.read(bytes, offset, length);
+        } catch (SocketTimeoutException e) {
+            throw e;
+        } catch (IOException e) {
+            throw translated(e);
+        }
+    }
+
+    @Override
+    public void write(byte[] bytes, int offset, int length) throws IOException {
+        try {
+            out.write(bytes, offset, length);
+        } catch (IOException e) {
+            throw translated(e);
+        }
+    }
+
+    /** The socket closes itself when its virtual thread is interrupted; ours shall do so, and learns why. */
+    private IOException translated(IOException e) {
+        return translated(e, socket);
+    }
+
+    /** What a failed operation of a socket means to ours. */
+    static IOException translated(IOException e, Socket socket) {
+        if (!socket.isClosed()) {
+            return e;
+        }
+        Thread caller = Thread.currentThread();
+        return caller.isVirtual() && caller.isInterrupted() ? NetErrors.interrupted() : NetErrors.closed();
+    }
+
+    @Override
+    public synchronized ZeroCopyTransfers direct() {
+        if (direct == null) {
+            direct = new TcpDirect(this);
+        }
+        return direct;
+    }
+
+    @Override
+    public int available() throws IOException {
+        try {
+            return in.available();
+        } catch (IOException e) {
+            throw translated(e);
+        }
+    }
+
+    @Override
+    public void shutdownInput() throws IOException {
+        try {
+            socket.shutdownInput();
+        } catch (IOException e) {
+            throw translated(e);
+        }
+    }
+
+    @Override
+    public void shutdownOutput() throws IOException {
+        try {
+            socket.shutdownOutput();
+        } catch (IOException e) {
+            throw translated(e);
+        }
+    }
+
+    @Override
+    public void sendUrgentData(int data) throws IOException {
+        try {
+            socket.sendUrgentData(data);
+        } catch (IOException e) {
+            throw translated(e);
+        }
+    }
+
+    @Override
+    public void urgentInline(boolean on) throws SocketException {
+        socket.setOOBInline(on);
+    }
+
+    /** The kernel waits. */
+    @Override
+    public void spin(int micros) {}
+
+    /** The options of TCP say it, see {@link #setOption}. */
+    @Override
+    public void keepAlive(boolean on, int idleSeconds, int probeSeconds) {}
+
+    @Override
+    public <T> void setOption(SocketOption<T> name, T value) throws SocketException {
+        try {
+            if (socket.supportedOptions().contains(name)) {
+                socket.setOption(name, value);
+                lingers |= name == StandardSocketOptions.SO_LINGER;
+            }
+        } catch (IOException e) {
+            throw NetErrors.ofOption(e, socket.isClosed());
+        }
+    }
+
+    @Override
+    public <T> T option(SocketOption<T> name, T kept) throws SocketException {
+        try {
+            return socket.supportedOptions().contains(name) ? socket.getOption(name) : kept;
+        } catch (IOException e) {
+            throw NetErrors.ofOption(e, socket.isClosed());
+        }
+    }
+
+    /** The kernel delivers in the background, unless SO_LINGER lets close wait. */
+    @Override
+    public void close() {
+        if (lingers) {
+            close(-1);
+        } else {
+            TcpBinding.close(socket);
+        }
+    }
+
+    @Override
+    public void close(int lingerSeconds) {
+        try {
+            socket.setOption(StandardSocketOptions.SO_LINGER, lingerSeconds);
+        } catch (IOException e) {
+            LOG.debug("[{}->{}] {}", local, remote, e.getMessage());
+        } finally {
+            TcpBinding.close(socket);
+        }
+    }
+
+    /** The same over TCP, where everything is copied. */
+    private static final class TcpDirect implements ZeroCopyTransfers {
+        /** Enough for a large message. */
+        private static final int STAGE_BYTES = 64 << 10;
+
+        private final TcpConnection connection;
+        /** The writer's; null until it is needed. */
+        private byte[] writeStage;
+        /** The reader's, likewise. */
+        private byte[] readStage;
+        /** The memory that views look at, one after the other; likewise. */
+        private MemorySegment block;
+        /** The view that is open, else null; one reader at a time writes it. */
+        private volatile DirectView view;
+
+        TcpDirect(TcpConnection connection) {
+            this.connection = connection;
+        }
+
+        @Override
+        public DirectMemory allocate(int bytes) throws IOException {
+            connection.available(); // says if it is closed
+            try {
+                return new DirectMemory(this, null, Arena.ofAuto().allocate(bytes), region -> { });
+            } catch (OutOfMemoryError e) {
+                throw new SocketException("no memory for a buffer of " + bytes + " bytes: " + e.getMessage(), e);
+            }
+        }
+
+        @Override
+        public void write(DirectMemory from, int offset, int length) throws IOException {
+            if (writeStage == null) {
+                writeStage = new byte[STAGE_BYTES];
+            }
+            MemorySegment source = from.memory();
+            for (int done = 0; done < length;) {
+                int count = Math.min(length - done, STAGE_BYTES);
+                MemorySegment.copy(source, ValueLayout.JAVA_BYTE, offset + done, writeStage, 0, count);
+                connection.write(writeStage, 0, count);
+                done += count;
+            }
+        }
+
+        @Override
+        public DirectView receive(long deadlineNanos) throws IOException {
+            if (readStage == null) {
+                readStage = new byte[STAGE_BYTES];
+                block = Arena.ofAuto().allocate(STAGE_BYTES);
+            }
+            int count = connection.read(readStage, 0, STAGE_BYTES, deadlineNanos);
+            if (count < 0) {
+                return null;
+            }
+            Arena arena = Arena.ofConfined();
+            MemorySegment bytes = DirectView.keeping(arena, block.asSlice(0, count));
+            MemorySegment.copy(readStage, 0, bytes, ValueLayout.JAVA_BYTE, 0, count);
+            view = new DirectView(arena, bytes.asReadOnly(), ended -> view = null);
+            return view;
+        }
+
+        /** As over RDMA: one view at a time, and no other reads meanwhile. */
+        void ensureNoView() {
+            if (view != null) {
+                throw new IllegalStateException(DirectReceiver.STILL_OPEN);
+            }
+        }
+
+        @Override
+        public DirectMemory map(int bytes, long offset) throws IOException {
+            throw noMaps();
+        }
+
+        @Override
+        public void place(long at, DirectMemory from, int offset, int length) throws IOException {
+            throw noMaps();
+        }
+
+        private static SocketException noMaps() {
+            return new SocketException("No memory can be mapped over TCP; the option TRANSPORT tells why this is TCP,"
+                    + " and can force another transport");
+        }
+    }
+}

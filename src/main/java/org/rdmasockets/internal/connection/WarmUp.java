@@ -1,0 +1,115 @@
+package org.rdmasockets.internal.connection;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.verbs.VerbsProvider;
+import org.rdmasockets.verbs.WorkCompletionStatus;
+
+/**
+ * One connection from this process to itself, before anybody can connect: it loads all classes. So no peer's timeout
+ * pays for that, and none is loaded first where a caller has little stack or a process no descriptor left.
+ */
+final class WarmUp implements Runnable {
+    private static final Log LOG = new Log(WarmUp.class);
+    /** Longest wait for a rehearsal; what it has not loaded by then is loaded on the way. */
+    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** How often to look whether both ends are torn down. */
+    private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+    /** An address of the loopback interface that nobody asks for. */
+    private static final byte[] HERE = {127, 82, 68, 77};
+
+    private final VerbsProvider provider;
+    private final long deadlineNanos = System.nanoTime() + LIMIT_NANOS;
+
+    private WarmUp(VerbsProvider provider) {
+        this.provider = provider;
+    }
+
+    /** Rehearses for who is about to listen, on its own thread; false if the provider cannot. Failing harms nobody. */
+    static boolean of(VerbsProvider provider) {
+        VerbsProvider apart = provider.rehearsal().orElse(null);
+        if (apart == null) {
+            return false;
+        }
+        await(new WarmUp(apart));
+        return true;
+    }
+
+    /** Waits for what loads code, on a thread of its own. */
+    static void await(Runnable rehearsal) {
+        try {
+            Thread thread = LibraryThreads.unstarted("rdma-rehearsal", rehearsal);
+            thread.start();
+            InterruptibleWait.await(nanos -> thread.join(Duration.ofNanos(nanos)) ? true : null,
+                    System.nanoTime() + LIMIT_NANOS);
+        } catch (InterruptedIOException e) {
+            LOG.debug("interrupted; the rehearsal of a connection goes on in the background");
+        } catch (OutOfMemoryError e) { // the system's limit of threads
+            LOG.debug("no thread can be started for a rehearsal", e);
+        }
+    }
+
+    @Override
+    public void run() {
+        WorkCompletionStatus.of(0); // its names are for connections that fail, perhaps for want of what loading takes
+        try (Engine engine = Engine.apart(provider)) {
+            exchange(engine);
+        } catch (Throwable t) {
+            LOG.debug("the rehearsal of a connection over {} failed", provider.name(), t);
+        }
+    }
+
+    private void exchange(Engine engine) throws IOException {
+        StreamOptions options = TransportSettings.streamOptions();
+        InetSocketAddress here = new InetSocketAddress(InetAddress.getByAddress(HERE), 0);
+        AcceptQueue<Connection> accepted = new AcceptQueue<>(connection -> connection.close(0));
+        StreamListener listener = new StreamListener(Binding.open(engine, false, here), 1, options, accepted);
+        try {
+            listener.start();
+            Connection client = Binding.later(engine, false, new InetSocketAddress(0))
+                    .connect(listener.localAddress(), deadlineNanos, options);
+            try {
+                echo(client, accepted.accept(deadlineNanos));
+            } finally {
+                client.close(0);
+            }
+        } finally {
+            accepted.close();
+            listener.close();
+        }
+        while (engine.connections() > 0 && System.nanoTime() - deadlineNanos < 0) {
+            LockSupport.parkNanos(STEP_NANOS);
+        }
+    }
+
+    /** A byte there and back; then the server closes, and the client reads the end. */
+    private void echo(Connection client, Connection server) throws IOException {
+        byte[] bytes = {1};
+        client.write(bytes, 0, 1);
+        boolean came = server.read(bytes, 0, 1, deadlineNanos) == 1;
+        server.write(bytes, 0, 1);
+        came &= client.read(bytes, 0, 1, deadlineNanos) == 1;
+        waitInVain(client);
+        server.close();
+        if (!came || client.read(bytes, 0, 1, deadlineNanos) >= 0) {
+            throw new SocketTimeoutException("Read timed out");
+        }
+    }
+
+    /** A wait of who has heard its peer, with all that it needs: the bytes above may have come without one. */
+    private static void waitInVain(Connection end) throws IOException {
+        try {
+            end.read(new byte[1], 0, 1, System.nanoTime() + STEP_NANOS);
+        } catch (SocketTimeoutException e) {
+            return; // nobody has written
+        }
+    }
+}

@@ -1,0 +1,130 @@
+package org.rdmasockets.internal.datagram;
+
+import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.verbs.AddressHandle;
+
+/** The knowledge of a socket about one that speaks rsockets' datagrams, or shall. Any thread may call anything. */
+final class DatagramPeer {
+    /** A queue pair that was not heard of for so long is asked for again, by a datagram over UDP. */
+    private static final long ASK_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** Somebody who has not answered for so long is forgotten. */
+    private static final long FORGET_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    final InetSocketAddress address;
+    /** The peer's queue pair, 0 while unknown; guarded by this, as are all fields below. */
+    private int number;
+    /** When it was last heard of, and whether it was asked for since, and when first. */
+    private long heardNanos;
+    private boolean asked;
+    private long askedNanos;
+    /** This host's queue pair that leads there, null while unknown. */
+    private DatagramQueue queue;
+    /** The way from there, null while there is none. */
+    private AddressHandle handle;
+    private boolean making;
+    /** Sends under way, which need the handle; an old one is closed by the last. */
+    private int sending;
+    private boolean retired;
+
+    DatagramPeer(InetSocketAddress address) {
+        this.address = address;
+    }
+
+    synchronized void heard(int newNumber, long nowNanos) {
+        number = newNumber;
+        heardNanos = nowNanos;
+        asked = false;
+    }
+
+    /** Whether it may be spoken to; one that is silent after it was asked is somebody else by now, perhaps. */
+    synchronized boolean isKnown(long nowNanos) {
+        return number != 0 && !(asked && nowNanos - askedNanos > FORGET_NANOS);
+    }
+
+    synchronized DatagramQueue queue() {
+        return queue != null && queue.isOpen() ? queue : null;
+    }
+
+    void queue(DatagramQueue newQueue) {
+        AddressHandle old = null;
+        synchronized (this) {
+            if (queue != newQueue) {
+                queue = newQueue;
+                old = handle;
+                handle = null;
+            }
+        }
+        if (old != null) {
+            old.close(); // of a queue that has failed, which sends nothing any more
+        }
+    }
+
+    /** Begins a send by the peer's queue pair, and {@link #sent} has to follow; 0 if the datagram goes over UDP. */
+    synchronized int begin(long nowNanos) {
+        if (handle == null || number == 0 || retired) {
+            return 0;
+        }
+        if (!asked && nowNanos - heardNanos > ASK_NANOS) {
+            asked = true; // this one asks
+            askedNanos = nowNanos;
+            return 0;
+        }
+        if (asked && nowNanos - askedNanos > ASK_NANOS) {
+            return 0;
+        }
+        sending++;
+        return number;
+    }
+
+    /** Whether a handle has to be made, by the caller. */
+    synchronized boolean wantsHandle() {
+        boolean wants = number != 0 && handle == null && !making && !retired;
+        making |= wants;
+        return wants;
+    }
+
+    /** The end of what {@link #wantsHandle} began; null if it failed. */
+    void made(DatagramQueue from, AddressHandle newHandle) {
+        boolean keep;
+        synchronized (this) {
+            making = false;
+            keep = newHandle != null && !retired && queue == from && handle == null;
+            if (keep) {
+                handle = newHandle;
+            }
+        }
+        if (!keep && newHandle != null) {
+            newHandle.close();
+        }
+    }
+
+    /** The handle, for who has begun a send. */
+    synchronized AddressHandle handle() {
+        return handle;
+    }
+
+    /** A send has completed, or was not posted. */
+    void sent() {
+        AddressHandle old = null;
+        synchronized (this) {
+            sending--;
+            if (retired && sending == 0) {
+                old = handle;
+                handle = null;
+            }
+        }
+        if (old != null) {
+            old.close();
+        }
+    }
+
+    /** Forgets the handle, after the last send that needs it. */
+    void retire() {
+        synchronized (this) {
+            retired = true;
+            sending++;
+        }
+        sent();
+    }
+}

@@ -1,0 +1,247 @@
+package org.rdmasockets.internal.datagram;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.rdmasockets.internal.selection.Policy;
+import org.rdmasockets.internal.log.LimitedLog;
+import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.sharedmemory.DatagramPorts;
+import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
+import org.rdmasockets.internal.connection.Engine;
+import org.rdmasockets.internal.connection.InterruptibleWait;
+import org.rdmasockets.internal.connection.Routes;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * The ways that datagrams of one bound socket take: over shared memory where that leads, over RDMA devices to those who
+ * are known to speak so, or are said to; else not its business.
+ */
+public final class DatagramWays implements AutoCloseable {
+    private static final Log LOG = new Log(DatagramWays.class);
+    private static final LimitedLog WARNINGS = new LimitedLog(LOG);
+    static final String SHARED_MEMORY = SharedMemoryProvider.NAME;
+    static final String IBVERBS = "ibverbs";
+    static final String UDP = "udp";
+    /** Longest wait for another process of this host to answer, before a datagram goes over UDP. */
+    private static final long SEARCH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private final Policy policy = Policy.current();
+    private final InetSocketAddress local;
+    private final DatagramInbox inbox;
+    /** Null where there is no shared memory for this socket, and then there is a reason. */
+    private final DatagramPorts ports;
+    /** Null also if the port is shared. */
+    private final DatagramPorts.Port port;
+    private final String unavailability;
+    /** Null where there is no shared memory. */
+    private final Engine engine;
+    private final Consumer<VerbsException> pollerFailed;
+    private volatile Way last;
+    private final IbverbsDatagrams ibverbs;
+    /** Whether ibverbs was of use, so that those who do not speak so pay nothing. */
+    private volatile boolean speaksIbverbs;
+
+    /** The socket's UDP port. */
+    public interface Udp {
+        /** Sends all of a datagram. */
+        void send(byte[] data, InetSocketAddress destination) throws IOException;
+
+        /** Lets what comes be read from now on, if that was not so: by {@link #arrivedByUdp}. */
+        void startReading();
+    }
+
+    /** The way to a destination; forced if UDP must not be used, source null if shared memory does not lead there. */
+    private record Way(String wish, InetSocketAddress destination, String transport, boolean forced,
+            InetSocketAddress source, String reason) {
+        /** By identity for the destination of a connected socket. */
+        boolean isFor(String otherWish, InetSocketAddress other) {
+            return wish == otherWish && (destination == other || destination.equals(other));
+        }
+    }
+
+    /** How a datagram went: the transport, why not another, and false if it is to be sent over UDP. */
+    public record Sent(String transport, String reason, boolean isDone) {
+        private static final Sent OVER_SHARED_MEMORY = new Sent(SHARED_MEMORY, "the destination is on this host", true);
+        static final Sent OVER_IBVERBS = new Sent(IBVERBS, "the destination's queue pair is known", true);
+        /** Over UDP, in a way that makes the peer tell where its queue pair is. */
+        static final Sent ASKING = new Sent(UDP, "ibverbs: the destination's queue pair is not known now, it was asked "
+                + "for", true);
+    }
+
+    /**
+     * The ways of a socket that is bound to a UDP port; others may have a {@code shared} one, so that what is for them
+     * must not come here alone.
+     */
+    public DatagramWays(InetSocketAddress local, boolean shared, DatagramInbox inbox, Udp udp) {
+        this.local = local;
+        this.inbox = inbox;
+        ibverbs = new IbverbsDatagrams(local, inbox, udp);
+        pollerFailed = e -> inbox.fail(e, SHARED_MEMORY);
+        Engine taker = null;
+        DatagramPorts found = null;
+        DatagramPorts.Port taken = null;
+        String reason = null;
+        try {
+            taker = Engine.of(Providers.sharedMemory()); // its poller takes in what other processes send
+            taker.poller().onFailure(pollerFailed);
+            found = ((SharedMemoryProvider) Providers.sharedMemory()).datagramPorts();
+            taken = shared ? null : found.open(local, inbox);
+        } catch (SocketException | VerbsException e) {
+            reason = e.getMessage();
+            WARNINGS.warn("datagrams for {} come over UDP only: {}", local, reason);
+        }
+        engine = taker;
+        ports = found;
+        port = taken;
+        unavailability = reason;
+    }
+
+    /** Takes what came to the UDP port, in its own array; may wait for room. The wish is null for none. */
+    public void arrivedByUdp(String wish, InetSocketAddress source, byte[] data) {
+        if (UDP.equals(wish) || !DatagramWire.isTagged(data)) {
+            inbox.takeFromUdp(source, data);
+            return;
+        }
+        boolean expected = false;
+        try {
+            String wanted = policy.decide(wish, source).transport();
+            if (!wanted.equals(IBVERBS) && !wanted.equals(Policy.AUTO)) {
+                inbox.takeFromUdp(source, data);
+                return;
+            }
+            expected = wanted.equals(IBVERBS);
+        } catch (SocketException e) {
+            LOG.debug("senders hear of this: {}", e.getMessage());
+        }
+        ibverbs.arrived(source, data, expected);
+        speaksIbverbs = true;
+    }
+
+    /**
+     * Sends a datagram over another transport than UDP, if the settings, or the socket's own wish, null for none, want
+     * that and it leads to the destination, which is resolved. May wait for the other process, once in a while. Throws
+     * if this virtual thread was interrupted, the settings want what does not lead there, or it is too long for that.
+     */
+    public Sent send(String wish, InetSocketAddress destination, MemorySegment data) throws IOException {
+        Way way = last;
+        if (way == null || !way.isFor(wish, destination)) {
+            way = way(wish, destination);
+            last = way;
+        }
+        String reason = way.reason();
+        if (way.transport().equals(IBVERBS)) {
+            speaksIbverbs = true;
+            return ibverbs.send(destination, data);
+        }
+        if (speaksIbverbs && way.transport().equals(Policy.AUTO) && ibverbs.knows(destination)) {
+            try {
+                return ibverbs.send(destination, data);
+            } catch (IbverbsDatagrams.TooLong | IbverbsDatagrams.NoWay e) {
+                return new Sent(UDP, e.getMessage(), false);
+            }
+        }
+        if (way.source() != null && data.byteSize() > DatagramPorts.MAX_BYTES) {
+            reason = "EMSGSIZE: " + data.byteSize() + " bytes are more than the " + DatagramPorts.MAX_BYTES
+                    + " of a datagram over shared memory";
+            if (way.forced()) {
+                throw new IOException(reason + "; send shorter ones, or set the option TRANSPORT to udp or auto");
+            }
+        } else if (way.source() != null) {
+            reason = overSharedMemory(way, data);
+        }
+        if (reason == null) {
+            return Sent.OVER_SHARED_MEMORY;
+        }
+        if (way.forced()) {
+            throw new SocketException("the datagram to " + destination + " must not go over UDP, and " + reason
+                    + "; start such a socket there, or let TRANSPORT be udp or auto");
+        }
+        return new Sent(UDP, reason, false);
+    }
+
+    /**
+     * Tells somebody who is known to have such a socket which queue pair leads there, if one does and settings and
+     * wish, null for none, leave the choice. The answer lets both use them. Throws if the settings are wrong.
+     */
+    public void offerQueuePair(String wish, InetSocketAddress destination) throws IOException {
+        if (!UDP.equals(wish) && policy.decide(wish, destination).transport().equals(Policy.AUTO)
+                && !isForUdpOnly(destination.getAddress())) {
+            ibverbs.offer(destination);
+        }
+    }
+
+    /** Null if it was sent, else why not. */
+    private String overSharedMemory(Way way, MemorySegment data) throws InterruptedIOException {
+        if (ports.sendHere(way.source(), way.destination(), data)) {
+            return null;
+        }
+        DatagramPorts.Route route = ports.route(way.destination());
+        long most = way.forced() ? policy.attemptNanos() : SEARCH_NANOS;
+        InterruptibleWait.await(nanos -> route.await(nanos) ? true : null, route.begunNanos() + most);
+        String refusal = route.refusal();
+        if (refusal == null) {
+            route.send(way.source(), data);
+            return null;
+        }
+        return SHARED_MEMORY + ": " + refusal;
+    }
+
+    private Way way(String wish, InetSocketAddress destination) throws IOException {
+        if (UDP.equals(wish)) {
+            return new Way(wish, destination, UDP, false, null, "the socket's option TRANSPORT says so");
+        }
+        Policy.Decision decision = policy.decide(wish, destination);
+        boolean forced = !decision.isAuto() || !policy.fallback();
+        if (decision.transport().equals(IBVERBS)) {
+            if (isForUdpOnly(destination.getAddress())) {
+                throw new SocketException("ibverbs does not lead to " + destination + ": such addresses are for UDP "
+                        + "only; " + decision.reason() + ": let TRANSPORT be udp or auto");
+            }
+            return new Way(wish, destination, IBVERBS, true, null, "");
+        }
+        if (decision.transport().equals(Policy.TCP)) {
+            return new Way(wish, destination, UDP, false, null, decision.reason());
+        }
+        String reason = unavailability != null ? unavailability : obstacle(destination);
+        InetSocketAddress source = reason == null ? source(destination) : null;
+        return new Way(wish, destination, decision.transport(), forced, source,
+                reason == null ? "" : SHARED_MEMORY + ": " + reason);
+    }
+
+    private static String obstacle(InetSocketAddress destination) {
+        InetAddress host = destination.getAddress();
+        if (isForUdpOnly(host)) {
+            return host.getHostAddress() + " is for UDP only";
+        }
+        return Routes.endsHere(destination) ? null : host.getHostAddress() + " is not on this host";
+    }
+
+    private static boolean isForUdpOnly(InetAddress host) {
+        return host.isMulticastAddress() || host.isAnyLocalAddress() || host.isLinkLocalAddress();
+    }
+
+    private InetSocketAddress source(InetSocketAddress destination) throws IOException {
+        InetAddress own = local.getAddress();
+        boolean sameFamily = own.getClass() == destination.getAddress().getClass();
+        return own.isAnyLocalAddress() || !sameFamily
+                ? new InetSocketAddress(Routes.sourceOf(destination), local.getPort()) : local;
+    }
+
+    @Override
+    public void close() {
+        if (engine != null) {
+            engine.poller().forget(pollerFailed);
+        }
+        if (port != null) {
+            port.close();
+        }
+        ibverbs.close();
+    }
+}

@@ -1,0 +1,176 @@
+package org.rdmasockets.internal.ffi;
+
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * All mappings of this library, within a budget: the kernel gives a process {@code vm.max_map_count} of them, and a JVM
+ * that gets no more for its own heap, code and threads ends. So an eighth of them is left to the JVM and the
+ * application, and a mapping beyond that is refused.
+ *
+ * <p>A range that is unmapped holds private memory for a while before it is given back: an access that comes too late
+ * lands there and does no harm.
+ */
+public final class Mappings {
+    /** The kernel's limit unless it is told otherwise. */
+    private static final int DEFAULT_MOST = 65_530;
+    /** The least that is left to others, and as a part of all. */
+    private static final int LEAST_RESERVE = 512;
+    private static final int RESERVED_PART = 8;
+    /** So many of ours are no danger, so nothing is read from /proc. */
+    private static final int UNCOUNTED = 256;
+    /** How long a refusal stands before all mappings are counted again, which takes milliseconds. */
+    private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** The most that is held back before it is given back, the oldest first. */
+    private static final int MOST_RETIRED = 256;
+    private static final long MOST_RETIRED_BYTES = 1L << 30;
+    private static final int PRIVATE = Posix.MAP_PRIVATE | Posix.MAP_ANONYMOUS | Posix.MAP_NORESERVE;
+
+    /** Mappings of this library; guarded by the class, as are all fields below. */
+    private static int count;
+    /** How many there may be before all mappings of the process are counted again. */
+    private static int allowed = UNCOUNTED;
+    /** When a refusal ends, by {@code System.nanoTime}. */
+    private static long refusedUntil;
+    /** Whether {@link #refusedUntil} means something. */
+    private static boolean refused;
+    /** Ranges that are not used any more, address and size in turn: a ring, so that one more takes no memory. */
+    private static final long[] RETIRED = new long[2 * MOST_RETIRED];
+    /** Where the oldest is, how many there are, and how large they are together. */
+    private static int oldestRetired;
+    private static int retired;
+    private static long retiredBytes;
+
+    private Mappings() {}
+
+    /** How many mappings this library has now, those included that are about to be given back. */
+    public static synchronized int count() {
+        return count;
+    }
+
+    /** Takes mappings that somebody else, such as a driver, is going to make; or throws {@code ENOMEM}. */
+    public static synchronized void reserve(int more) throws VerbsException {
+        if (count + more > allowed && !hasRoom(more)) {
+            throw new VerbsException("mmap", Errno.ENOMEM.number(), "mappings=" + count + ", vm.max_map_count="
+                    + most(), "this process has nearly as many mappings as it may, and the JVM needs the rest: raise "
+                    + "the sysctl vm.max_map_count, or use fewer connections");
+        }
+        count += more;
+    }
+
+    /** Says that mappings are gone. */
+    public static synchronized void release(int fewer) {
+        count -= fewer;
+    }
+
+    /** Counts all mappings of this process; half of what is left may be taken before they are counted again. */
+    private static boolean hasRoom(int more) {
+        long now = System.nanoTime();
+        if (refused && now - refusedUntil < 0) {
+            return false;
+        }
+        int most = most();
+        int room = most - Math.max(LEAST_RESERVE, most / RESERVED_PART) - inUse();
+        allowed = count + Math.max(0, room - more) / 2 + (room >= more ? more : 0);
+        refused = room < more;
+        refusedUntil = now + PAUSE_NANOS;
+        return !refused;
+    }
+
+    /** The kernel's limit. A file of /proc/sys answers the first read only, so that has to take all of it. */
+    static int most() {
+        try (InputStream file = new FileInputStream("/proc/sys/vm/max_map_count")) {
+            byte[] digits = new byte[Long.BYTES * 4];
+            int length = file.read(digits);
+            return Integer.parseInt(new String(digits, 0, Math.max(0, length), StandardCharsets.US_ASCII).strip());
+        } catch (IOException | IllegalArgumentException e) { // a NumberFormatException would be loaded to be named
+            return DEFAULT_MOST;
+        }
+    }
+
+    /** Mappings of the whole process; ours if the kernel does not tell. */
+    private static int inUse() {
+        int lines = 0;
+        try (InputStream maps = new FileInputStream("/proc/self/maps")) {
+            byte[] buffer = new byte[1 << 16];
+            for (int read = maps.read(buffer); read > 0; read = maps.read(buffer)) {
+                for (int i = 0; i < read; i++) {
+                    lines += buffer[i] == '\n' ? 1 : 0;
+                }
+            }
+        } catch (IOException e) {
+            return count;
+        }
+        return lines;
+    }
+
+    /** Maps whole pages of a sealed memfd; throws {@code ENOMEM} if there are too many mappings. */
+    static long map(int descriptor, long bytes) throws VerbsException {
+        reserve(1);
+        try {
+            return Posix.MMAP.check("lengthBytes=" + bytes, 0L, bytes, Posix.PROT_READ_WRITE, Posix.MAP_SHARED,
+                    descriptor, 0L);
+        } catch (Throwable e) {
+            release(1);
+            throw e;
+        }
+    }
+
+    /** Puts harmless private memory in place of what {@link #map} mapped; false if the kernel did not do it. */
+    static boolean empty(long address, long bytes) {
+        return Posix.mapOver(address, bytes, PRIVATE);
+    }
+
+    /** Linked when it is needed: a process that only connects does not. */
+    private static final class Discarding {
+        private static final int REMOVE = 9;
+        private static final NativeFunction MADVISE = NativeFunction.returningInt("madvise");
+    }
+
+    /** Empties pages of shared memory; false if the kernel refused. */
+    static boolean discard(long address, long bytes) {
+        return Discarding.MADVISE.call(address, bytes, Discarding.REMOVE) == 0;
+    }
+
+    /** Gives a range back that nobody has an address of. */
+    static void unmap(long address, long bytes) {
+        Posix.unmap(address, bytes);
+        release(1);
+    }
+
+    /** Takes a range back that nobody uses any more: it is empty now, and given back a while later. */
+    static void retire(long address, long bytes) {
+        empty(address, bytes);
+        while (!keep(address, bytes)) {
+            unmapOldest();
+        }
+    }
+
+    /** Holds an empty range back; false if there are too many, and the oldest has to go first. */
+    private static synchronized boolean keep(long address, long bytes) {
+        if (retired > 0 && (retired == MOST_RETIRED || retiredBytes + bytes > MOST_RETIRED_BYTES)) {
+            return false;
+        }
+        int slot = 2 * ((oldestRetired + retired) % MOST_RETIRED);
+        RETIRED[slot] = address;
+        RETIRED[slot + 1] = bytes;
+        retired++;
+        retiredBytes += bytes;
+        return true;
+    }
+
+    private static synchronized void unmapOldest() {
+        if (retired > 0) {
+            int slot = 2 * oldestRetired;
+            oldestRetired = (oldestRetired + 1) % MOST_RETIRED;
+            retired--;
+            retiredBytes -= RETIRED[slot + 1];
+            unmap(RETIRED[slot], RETIRED[slot + 1]);
+        }
+    }
+}

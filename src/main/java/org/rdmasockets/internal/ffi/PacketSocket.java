@@ -1,0 +1,247 @@
+package org.rdmasockets.internal.ffi;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.StringTokenizer;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * A Unix domain socket of type {@code SOCK_SEQPACKET}: packets in order, descriptors with them, and the end of the
+ * stream when the peer's process ends, however it ends. Never waits; closed on exec. A name is the path of a file,
+ * which only its owner may connect to and which outlives the socket; {@link SocketDirectory} takes care of that.
+ */
+public final class PacketSocket extends Guard {
+    private static final int TYPE = Posix.SOCK_SEQPACKET | Posix.SOCK_NONBLOCK | Posix.SOCK_CLOEXEC;
+    /** Longest name: {@code sun_path} without the zero byte at its end. */
+    private static final int MAX_NAME_BYTES = 107;
+    private static final Path LIMITS = Path.of("/proc/self/limits");
+    private static final String OPEN_FILES = "Max open files";
+    private static final int DEFAULT_DESCRIPTORS = 1024;
+    private static final int OWNER_ONLY = 0600;
+    /** Where {@code sun_path} begins in {@code struct sockaddr_un}. */
+    private static final int PATH_OFFSET = 2;
+    /** {@code sizeof(struct ucred)}: process, user, group. */
+    private static final int CREDENTIALS_BYTES = 12;
+    private static final int EINTR = Errno.EINTR.number();
+
+    /** Who the peer was when it connected or began to listen ({@code struct ucred}), as this process sees it. */
+    public record Peer(int process, int user) {}
+
+    final int descriptor;
+    /** Whether others may have put packets into it, whose descriptors are closed with it: that can last. */
+    private volatile boolean shared;
+    /** The set that watches this, or null. */
+    private volatile Epoll watchedBy;
+
+    private PacketSocket(long descriptor, boolean shared) {
+        this.descriptor = (int) descriptor;
+        this.shared = shared;
+    }
+
+    /** A socket that is neither named nor connected; throws if there are too many descriptors. */
+    public static PacketSocket unnamed() throws VerbsException {
+        return new PacketSocket(Posix.SOCKET.check("", Posix.AF_UNIX, TYPE, 0), false);
+    }
+
+    /**
+     * Listens under a name of at most 107 bytes; throws {@code EADDRINUSE} if it is taken. Where the kernel can say so
+     * (Linux 6.16), nobody can send descriptors to what is accepted before {@link #admitDescriptors}.
+     */
+    public static PacketSocket listen(String name, int backlog) throws VerbsException {
+        PacketSocket socket = unnamed();
+        try {
+            Posix.FCHMOD.check("name=" + name, socket.descriptor, OWNER_ONLY);
+            socket.passDescriptors(0);
+            socket.give(Posix.BIND, name);
+            socket.shared = true;
+            Posix.LISTEN.check("name=" + name, socket.descriptor, backlog);
+            return socket;
+        } catch (Throwable e) {
+            socket.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Connects to a name of at most 107 bytes, without waiting: a listener's kernel accepts at once or refuses. Throws
+     * {@code ECONNREFUSED} if nobody listens there, {@code ENOENT} if the name is not taken, {@code EACCES} if another
+     * user's is, {@code EAGAIN} if the backlog is full.
+     */
+    public static PacketSocket connect(String name) throws VerbsException {
+        PacketSocket socket = unnamed();
+        try {
+            socket.give(Posix.CONNECT, name);
+            socket.shared = true;
+            return socket;
+        } catch (Throwable e) {
+            socket.close();
+            throw e;
+        }
+    }
+
+    /** Gives a function the address of a name. */
+    private void give(NativeFunction function, String name) throws VerbsException {
+        byte[] path = name.getBytes(StandardCharsets.UTF_8);
+        Objects.checkIndex(path.length, MAX_NAME_BYTES + 1);
+        try (Arena arena = Arena.ofConfined()) {
+            int bytes = PATH_OFFSET + path.length + 1;
+            MemorySegment address = arena.allocate(bytes, Short.BYTES);
+            Posix.buffer(address).putShort((short) Posix.AF_UNIX).put(path);
+            function.check("name=" + name, descriptor, address.address(), bytes);
+        }
+    }
+
+    /** Lets the peer send descriptors, now that it is known. Kernels that cannot refuse them let it anyway. */
+    public void admitDescriptors() {
+        passDescriptors(1);
+    }
+
+    private void passDescriptors(int whether) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment value = arena.allocate(Integer.BYTES, Integer.BYTES);
+            Posix.buffer(value).putInt(0, whether);
+            Posix.SETSOCKOPT.call(descriptor, Posix.SOL_SOCKET, Posix.SO_PASSRIGHTS, value.address(), Integer.BYTES);
+        }
+    }
+
+    /** Takes a connection that waits, null for none; it goes on waiting if there is no descriptor for it. */
+    public PacketSocket accept() throws VerbsException {
+        long accepted = Posix.ACCEPT4.call(descriptor, 0L, 0L, Posix.SOCK_NONBLOCK | Posix.SOCK_CLOEXEC);
+        if (accepted >= 0) {
+            try {
+                return new PacketSocket(accepted, true);
+            } catch (Throwable e) {
+                Closer.close((int) accepted);
+                throw e;
+            }
+        }
+        return switch (Errno.of((int) accepted)) {
+            case EAGAIN, ECONNABORTED, EINTR -> null;
+            default -> throw Posix.ACCEPT4.failure(-accepted, "");
+        };
+    }
+
+    /** Asks the kernel who the peer is ({@code SO_PEERCRED}). */
+    public Peer peer() throws VerbsException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment answer = arena.allocate(CREDENTIALS_BYTES + Integer.BYTES, Integer.BYTES);
+            ByteBuffer fields = Posix.buffer(answer).putInt(CREDENTIALS_BYTES, CREDENTIALS_BYTES);
+            Posix.GETSOCKOPT.check("option=SO_PEERCRED", descriptor, Posix.SOL_SOCKET, Posix.SO_PEERCRED,
+                    answer.address(), answer.address() + CREDENTIALS_BYTES);
+            return new Peer(fields.getInt(0), fields.getInt(Integer.BYTES));
+        }
+    }
+
+    /** The user of this process, to compare with {@link Peer#user}. */
+    public static int ownUser() {
+        return (int) Posix.GETEUID.call();
+    }
+
+    /** A number that nobody can guess ({@code getrandom}); those of {@code java.security} would load sixty classes. */
+    public static long randomNumber() {
+        return Posix.randomNumber();
+    }
+
+    /** How many descriptors this process may have, as {@code ulimit -n} says it. */
+    public static int mostDescriptors() {
+        try {
+            String limits = SharedMemoryAvailability.read(LIMITS);
+            String behind = limits.substring(limits.indexOf(OPEN_FILES) + OPEN_FILES.length());
+            return (int) Math.min(Integer.MAX_VALUE, Long.parseLong(new StringTokenizer(behind).nextToken()));
+        } catch (IOException | RuntimeException e) {
+            return DEFAULT_DESCRIPTORS; // hidden, or unlimited
+        }
+    }
+
+    /**
+     * Sends a packet of 1 to {@link PacketBuffer#MAX_PACKET_BYTES}, with a descriptor unless that is -1: 0, or a
+     * positive errno, {@code EAGAIN} if there is no room now, {@code EPIPE} if the peer has gone.
+     */
+    public int send(PacketBuffer buffer, int bytes, int attached) {
+        if (!enter()) {
+            return Errno.EPIPE.number();
+        }
+        try {
+            int error = buffer.send(descriptor, bytes, attached);
+            while (error == -EINTR) {
+                error = buffer.send(descriptor, bytes, attached);
+            }
+            return -error;
+        } finally {
+            leave();
+        }
+    }
+
+    /** Sends a packet of one byte if there is room; if there is none, the peer has something to read anyway. */
+    public void ring() {
+        if (enter()) {
+            try {
+                Posix.sendByte(descriptor);
+            } finally {
+                leave();
+            }
+        }
+    }
+
+    /** Receives a packet: its length; 0 if the peer has gone; a negated errno, {@code EAGAIN} for nothing now. */
+    public int receive(PacketBuffer buffer) {
+        if (!enter()) {
+            return 0;
+        }
+        try {
+            int length = buffer.receive(descriptor);
+            while (length == -EINTR) {
+                length = buffer.receive(descriptor);
+            }
+            return length;
+        } finally {
+            leave();
+        }
+    }
+
+    /** Ends the stream both ways; a poller that watches the socket reports it. Harmless when closed. */
+    public void shutdown() {
+        if (enter()) {
+            try {
+                Posix.SHUTDOWN.call(descriptor, Posix.SHUT_RDWR);
+            } finally {
+                leave();
+            }
+        }
+    }
+
+    /** Remembers the set that watches this: the socket leaves it when it is closed, not when that has been done. */
+    void watchedBy(Epoll set) {
+        watchedBy = set;
+    }
+
+    @Override
+    protected void free() {
+        if (!shared) {
+            Posix.close(descriptor);
+            return;
+        }
+        Epoll set = watchedBy;
+        try {
+            if (set != null) {
+                set.remove(descriptor);
+            }
+        } finally {
+            shutDown();
+        }
+    }
+
+    private void shutDown() {
+        try {
+            Posix.SHUTDOWN.call(descriptor, Posix.SHUT_RDWR); // the peer need not wait for the closer
+        } finally {
+            Closer.close(descriptor);
+        }
+    }
+}

@@ -1,0 +1,369 @@
+package org.rdmasockets.internal.ffi;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * Where the names of packet sockets are: a directory of this user and network namespace, in which nobody else can take,
+ * remove or connect to a name. It is looked for in a few places, so that another user who takes its name in one of them
+ * keeps nobody from anything: a directory counts only if this user owns it and nobody else may write to it. Others may
+ * look a name up, so that they learn whose it is.
+ *
+ * <p>A file outlives its socket if the process is killed. A name is free when nobody listens there; only whoever has
+ * locked the directory removes such a file. Any thread may call anything; no thread is started.
+ */
+public final class SocketDirectory {
+    private static final String PREFIX = "org.rdmasockets-";
+    private static final int OTHERS_WRITE = 022;
+    private static final int STICKY = 01000;
+    private static final int TYPE = 0170000;
+    private static final int DIRECTORY = 0040000;
+    /** How long nobody must have answered before a name counts as left behind: between bind and listen nobody does. */
+    private static final long STALE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    /** Between bind and listen a name is younger than this. */
+    private static final long OLD_MILLIS = 10_000;
+    private static final long LOCK_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+    /** Most files of a place that are looked at in search of other users' directories, and of left names. */
+    private static final int MOST_LOOKED_AT = 512;
+
+    /** That of this process; guarded by the class. */
+    private static SocketDirectory ofProcess;
+
+    private final List<Path> places;
+    private final int user;
+    /** The name of the directory, but for the user. */
+    private final String suffix;
+    private final String directory;
+    /** Whether this process has looked for names that others left behind. */
+    private final AtomicBoolean swept = new AtomicBoolean();
+
+    SocketDirectory(List<Path> places) {
+        this.places = places;
+        user = PacketSocket.ownUser();
+        suffix = "-" + networkNamespace();
+        directory = PREFIX + UserNamespace.outerUser(user) + suffix;
+    }
+
+    /** The directory of this process, made when it is needed. */
+    public static synchronized SocketDirectory own() {
+        if (ofProcess == null) {
+            ofProcess = new SocketDirectory(List.of(Path.of("/dev/shm"),
+                    Path.of("/run/user/" + UserNamespace.outerUser(PacketSocket.ownUser())), Path.of("/tmp")));
+        }
+        return ofProcess;
+    }
+
+    private static String networkNamespace() {
+        try {
+            String link = Files.readSymbolicLink(Path.of("/proc/self/ns/net")).toString(); // net:[4026531840]
+            return link.substring(link.indexOf('[') + 1, link.length() - 1);
+        } catch (IOException | RuntimeException e) {
+            return "0"; // as all processes that do not see /proc
+        }
+    }
+
+    /** A socket that listens, and its file. */
+    public record Named(PacketSocket socket, Path file) {
+        /** Gives the name up, and then the socket. */
+        public void close() {
+            try {
+                delete(file);
+            } finally {
+                socket.close();
+            }
+        }
+    }
+
+    private static void delete(Path file) {
+        try {
+            Files.deleteIfExists(file);
+        } catch (IOException e) {
+            return; // as after a crash: whoever wants the name finds that nobody listens
+        }
+    }
+
+    /**
+     * Takes the name of a file and listens. Throws {@code EADDRINUSE} if another process of this user has the name,
+     * {@code ENOENT} with the reasons if there is no directory that only this user may write to.
+     */
+    public Named listen(String name, int backlog) throws VerbsException {
+        List<String> problems = new ArrayList<>();
+        for (Path place : places) {
+            Path directoryHere = place.resolve(directory);
+            String problem = make(place, directoryHere);
+            if (problem == null) {
+                requireFreeElsewhere(place, name);
+                if (!swept.getAndSet(true)) {
+                    sweep(directoryHere);
+                }
+                try {
+                    Path file = directoryHere.resolve(name);
+                    return new Named(listen(directoryHere, file, backlog), file);
+                } catch (VerbsException e) {
+                    if (e.errno() == Errno.EADDRINUSE || e.errno() == Errno.EMFILE || e.errno() == Errno.ENFILE) {
+                        throw e;
+                    }
+                    problem = e.getMessage();
+                }
+            }
+            problems.add(problem);
+        }
+        throw new VerbsException("bind", Errno.ENOENT.number(), "name=" + name,
+                "no directory for the names of this user's sockets: " + String.join("; ", problems));
+    }
+
+    /** A process that started when another place was the first may have the name. */
+    private void requireFreeElsewhere(Path here, String name) throws VerbsException {
+        for (Path place : places) {
+            Path file = place.resolve(directory).resolve(name);
+            if (place != here && problem(place, file.getParent()) == null && Files.exists(file) && isAnswered(file)) {
+                throw Posix.BIND.failure(Errno.EADDRINUSE.number(), "name=" + file);
+            }
+        }
+    }
+
+    /** Makes the directory unless it is there: what is wrong with it, or null. */
+    private String make(Path place, Path directoryHere) {
+        String problem = problem(place, directoryHere);
+        if (problem == null || Files.exists(directoryHere, LinkOption.NOFOLLOW_LINKS)) {
+            return problem;
+        }
+        try {
+            Files.createDirectory(directoryHere, PosixFilePermissions.asFileAttribute(
+                    PosixFilePermissions.fromString("rwx------")));
+            Files.setPosixFilePermissions(directoryHere, PosixFilePermissions.fromString("rwx--x--x"));
+        } catch (IOException | RuntimeException e) {
+            return e instanceof FileAlreadyExistsException
+                    ? problem(place, directoryHere) // another process was quicker
+                    : directoryHere + " cannot be made (" + e.getClass().getSimpleName() + ")";
+        }
+        return problem(place, directoryHere);
+    }
+
+    /** Why a directory must not be used, or null. */
+    private String problem(Path place, Path directoryHere) {
+        String above = problem(place, false);
+        return above != null ? above : problem(directoryHere, true);
+    }
+
+    private String problem(Path path, boolean own) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment found = arena.allocate(Posix.STAT_BYTES, Long.BYTES);
+            if (Posix.SYSCALL.call(Posix.NEWFSTATAT, Posix.AT_FDCWD, Posix.text(arena, path.toString()).address(),
+                    found.address(), Posix.AT_SYMLINK_NOFOLLOW) < 0) {
+                return path + " is not there";
+            }
+            int mode = Posix.buffer(found).getInt(Posix.STAT_MODE);
+            int owner = Posix.buffer(found).getInt(Posix.STAT_USER);
+            if ((mode & TYPE) != DIRECTORY) {
+                return path + " is no directory";
+            }
+            if (own ? owner != user : owner != user && owner != 0 && owner != UserNamespace.overflowUser()) {
+                return path + " belongs to user " + Integer.toUnsignedString(owner);
+            }
+            if ((mode & OTHERS_WRITE) != 0 && (own || (mode & STICKY) == 0)) {
+                return "others may write to " + path;
+            }
+            return null;
+        }
+    }
+
+    private PacketSocket listen(Path directoryHere, Path file, int backlog) throws VerbsException {
+        try {
+            return PacketSocket.listen(file.toString(), backlog);
+        } catch (VerbsException e) {
+            if (e.errno() != Errno.EADDRINUSE || isAnswered(file)) {
+                throw e;
+            }
+        }
+        int lock = open(directoryHere);
+        try {
+            lock(lock, file);
+            removeIfLeft(file);
+            return PacketSocket.listen(file.toString(), backlog);
+        } finally {
+            Posix.close(lock);
+        }
+    }
+
+    private static int open(Path path) throws VerbsException {
+        return open(path, Posix.O_DIRECTORY);
+    }
+
+    private static int open(Path path, int flags) throws VerbsException {
+        try (Arena arena = Arena.ofConfined()) {
+            return (int) Posix.OPEN.check("path=" + path, Posix.text(arena, path.toString()).address(),
+                    flags | Posix.O_CLOEXEC);
+        }
+    }
+
+    /**
+     * Opens a file of this user's processes, which stays, to lock parts of it, and makes it unless it is there. Throws
+     * if there is no directory that only this user may write to, or no descriptor left.
+     */
+    int openFile(String name) throws VerbsException {
+        for (Path place : places) {
+            Path directoryHere = place.resolve(directory);
+            if (make(place, directoryHere) == null) {
+                Path file = directoryHere.resolve(name);
+                if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+                    return open(file, Posix.O_RDWR | Posix.O_NOFOLLOW);
+                }
+                try {
+                    Files.createFile(file, PosixFilePermissions.asFileAttribute(
+                            PosixFilePermissions.fromString("rw-------")));
+                } catch (IOException | RuntimeException e) {
+                    if (!(e instanceof FileAlreadyExistsException)) {
+                        continue;
+                    }
+                }
+                return open(file, Posix.O_RDWR | Posix.O_NOFOLLOW);
+            }
+        }
+        throw Posix.OPEN.failure(Errno.ENOENT.number(), "name=" + name);
+    }
+
+    /** Removes names that processes have left behind when they were killed, unless another does so now. */
+    private static void sweep(Path directoryHere) {
+        int lock = -1;
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directoryHere)) {
+            lock = open(directoryHere);
+            if (Posix.FLOCK.call(lock, Posix.LOCK_EX_NB) < 0) {
+                return;
+            }
+            int looked = 0;
+            for (Path file : files) {
+                if (++looked > MOST_LOOKED_AT) {
+                    return;
+                }
+                if (file.endsWith(PortLocks.FILE)) {
+                    continue;
+                }
+                long age = System.currentTimeMillis() - Files.getLastModifiedTime(file).toMillis();
+                if (age > OLD_MILLIS && !isAnswered(file)) {
+                    delete(file);
+                }
+            }
+        } catch (IOException | RuntimeException e) {
+            return; // the next process sweeps
+        } finally {
+            if (lock >= 0) {
+                Posix.close(lock);
+            }
+        }
+    }
+
+    /** Waits for others who clean up, for a while: a process may have been stopped. */
+    private static void lock(int descriptor, Path file) throws VerbsException {
+        long deadline = System.nanoTime() + LOCK_NANOS;
+        while (Posix.FLOCK.call(descriptor, Posix.LOCK_EX_NB) < 0) {
+            if (System.nanoTime() - deadline > 0) {
+                throw Posix.BIND.failure(Errno.EADDRINUSE.number(), "name=" + file);
+            }
+            LockSupport.parkNanos(STEP_NANOS);
+        }
+    }
+
+    /** Removes a file that a process has left behind; the directory is locked. */
+    private static void removeIfLeft(Path file) throws VerbsException {
+        long deadline = System.nanoTime() + STALE_NANOS;
+        while (System.nanoTime() - deadline < 0) {
+            if (isAnswered(file)) {
+                throw Posix.BIND.failure(Errno.EADDRINUSE.number(), "name=" + file);
+            }
+            LockSupport.parkNanos(STEP_NANOS);
+        }
+        delete(file);
+    }
+
+    /** Whether somebody listens, or that cannot be told. */
+    private static boolean isAnswered(Path file) {
+        try {
+            PacketSocket.connect(file.toString()).close();
+            return true;
+        } catch (VerbsException e) {
+            return e.errno() != Errno.ECONNREFUSED && e.errno() != Errno.ENOENT;
+        }
+    }
+
+    /**
+     * Connects to whoever listens under the name of a file; throws {@code ECONNREFUSED} if nobody does, {@code EAGAIN}
+     * if the listener's backlog is full.
+     */
+    public PacketSocket connect(String name) throws VerbsException {
+        for (Path place : places) {
+            Path directoryHere = place.resolve(directory);
+            if (problem(place, directoryHere) == null) {
+                try {
+                    return PacketSocket.connect(directoryHere.resolve(name).toString());
+                } catch (VerbsException e) {
+                    if (e.errno() != Errno.ECONNREFUSED && e.errno() != Errno.ENOENT) {
+                        throw e;
+                    }
+                }
+            }
+        }
+        throw Posix.CONNECT.failure(Errno.ECONNREFUSED.number(), "name=" + name);
+    }
+
+    /** Where a name of this user is; null if it is not there. */
+    Path file(String name) {
+        for (Path place : places) {
+            Path file = place.resolve(directory).resolve(name);
+            if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+                return file;
+            }
+        }
+        return null;
+    }
+
+    /**
+     * Looks for another user who listens under a name: whoever cannot be reached for that reason shall say so. Gives
+     * the user's number as this process sees it, or -1 if there is none.
+     */
+    public long otherUser(String name) {
+        for (Path place : places) {
+            try (DirectoryStream<Path> found = Files.newDirectoryStream(place)) {
+                int looked = 0;
+                for (Path other : found) {
+                    long owner = owner(other, name);
+                    if (owner >= 0 || ++looked == MOST_LOOKED_AT) {
+                        return owner;
+                    }
+                }
+            } catch (IOException | RuntimeException e) {
+                continue; // not for us to see
+            }
+        }
+        return -1;
+    }
+
+    private long owner(Path other, String name) {
+        String itsName = other.getFileName().toString();
+        if (!itsName.startsWith(PREFIX) || !itsName.endsWith(suffix) || itsName.equals(directory)) {
+            return -1;
+        }
+        try {
+            Map<String, Object> file = Files.readAttributes(other.resolve(name), "unix:uid", LinkOption.NOFOLLOW_LINKS);
+            return Integer.toUnsignedLong((int) file.get("uid"));
+        } catch (IOException | RuntimeException e) {
+            return -1;
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package org.rdmasockets.internal.ibverbs;
+
+import java.lang.foreign.MemorySegment;
+import java.util.EnumSet;
+import java.util.Set;
+import org.rdmasockets.internal.ibverbs.generated.ibv_device_attr;
+import org.rdmasockets.internal.ibverbs.generated.rdma_h;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.DeviceAttributes;
+import org.rdmasockets.verbs.TransportType;
+
+/**
+ * What a device says of itself ({@code ibv_device_attr}), and where it says nothing, what its transport and driver are
+ * known to do. Used while a device is opened, by one thread.
+ */
+final class DeviceFacts {
+    /** Vendor identifiers that only the software drivers rxe and siw report; no other attribute tells them. */
+    static final int VENDOR_RXE = 0xffffff;
+    static final int VENDOR_SIW = 0x626d74;
+
+    private final MemorySegment context;
+    private final TransportType transport;
+    private final MemorySegment attr;
+    private final boolean rxe;
+    final boolean siw;
+
+    DeviceFacts(MemorySegment context, TransportType transport, MemorySegment attr) {
+        this.context = context;
+        this.transport = transport;
+        this.attr = attr;
+        rxe = ibv_device_attr.vendor_id(attr) == VENDOR_RXE;
+        siw = ibv_device_attr.vendor_id(attr) == VENDOR_SIW;
+    }
+
+    /** Its limits. */
+    DeviceAttributes attributes() {
+        long maxRegion = ibv_device_attr.max_mr_size(attr);
+        return new DeviceAttributes(ibv_device_attr.fw_ver(attr).getString(0),
+                Byte.toUnsignedInt(ibv_device_attr.phys_port_cnt(attr)),
+                // Unsigned: a device without a limit says 2^64 - 1.
+                maxRegion < 0 ? Long.MAX_VALUE : maxRegion,
+                ibv_device_attr.max_qp(attr), ibv_device_attr.max_qp_wr(attr), ibv_device_attr.max_sge(attr),
+                ibv_device_attr.max_cq(attr), ibv_device_attr.max_cqe(attr), ibv_device_attr.max_mr(attr),
+                ibv_device_attr.max_pd(attr), ibv_device_attr.max_qp_rd_atom(attr),
+                ibv_device_attr.max_qp_init_rd_atom(attr));
+    }
+
+    /** What it can do. */
+    Set<Capability> capabilities() {
+        Set<Capability> can = EnumSet.of(Capability.REMOTE_ACCESS_TO_ANY_MEMORY);
+        if (transport != TransportType.IWARP) {
+            can.addAll(EnumSet.of(Capability.IMMEDIATE_DATA, Capability.EMPTY_RECEIVE,
+                    Capability.RECEIVER_NOT_READY_RETRY, Capability.COMPLETION_IS_DELIVERY, Capability.MANUAL_CONNECT,
+                    Capability.DATAGRAMS, Capability.RESIZE_COMPLETION_QUEUE));
+            add(can, ibv_device_attr.atomic_cap(attr) != rdma_h.IBV_ATOMIC_NONE(), Capability.ATOMICS);
+        }
+        add(can, !siw, Capability.QUERY_STATE);
+        add(can, siw || rxe, Capability.SOFTWARE_TRANSFER);
+        add(can, ibv_device_attr.max_srq(attr) > 0, Capability.SHARED_RECEIVE_QUEUES);
+        addMemory(can);
+        return can;
+    }
+
+    private void addMemory(Set<Capability> can) {
+        int windows = rdma_h.IBV_DEVICE_MEM_WINDOW_TYPE_2A() | rdma_h.IBV_DEVICE_MEM_WINDOW_TYPE_2B();
+        boolean hasWindows = (ibv_device_attr.device_cap_flags(attr) & windows) != 0
+                && ibv_device_attr.max_mw(attr) > 0;
+        add(can, hasWindows, Capability.MEMORY_WINDOWS);
+        // rxe compares with the bounds of the region alone.
+        add(can, hasWindows && !rxe, Capability.MEMORY_WINDOW_BOUNDS);
+        // siw takes no other address than that of the process.
+        add(can, !siw, Capability.ZERO_BASED_MEMORY);
+        add(can, !siw && !rxe, Capability.HUGE_PAGES);
+        add(can, ExtendedQuery.onDemandPaging(context), Capability.ON_DEMAND_PAGING);
+    }
+
+    private static void add(Set<Capability> can, boolean able, Capability capability) {
+        if (able) {
+            can.add(capability);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package org.rdmasockets.internal.ibverbs;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import org.rdmasockets.internal.ibverbs.generated.ibv_ah_attr;
+import org.rdmasockets.verbs.AddressHandle;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.QueuePairAttributes;
+import org.rdmasockets.verbs.VerbsException;
+
+/** An address handle over {@code ibv_ah}. */
+final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
+    private final IbverbsProtectionDomain domain;
+    /** The {@code ibv_ah}, for callers that have entered this. */
+    final MemorySegment pointer;
+
+    /** How a native handle is made. */
+    private interface Making {
+        MemorySegment make() throws VerbsException;
+    }
+
+    private IbverbsAddressHandle(IbverbsProtectionDomain domain, ControlCall call, int port, Making making)
+            throws VerbsException {
+        this.domain = domain;
+        IbverbsDevice device = (IbverbsDevice) domain.device();
+        if (!device.supports(Capability.DATAGRAMS)) {
+            throw new VerbsException(call.name, Errno.EOPNOTSUPP.number(), "device=" + device,
+                    "this device has no datagrams (Capability.DATAGRAMS)");
+        }
+        device.checkPort(call.name, port);
+        domain.retain(call);
+        try {
+            pointer = making.make();
+        } catch (Throwable e) {
+            domain.release();
+            throw e;
+        }
+    }
+
+    /** Makes a handle from a path. */
+    static IbverbsAddressHandle of(IbverbsProtectionDomain domain, int port, QueuePairAttributes.Path path)
+            throws VerbsException {
+        ControlCall call = ControlCalls.IBV_CREATE_AH;
+        return new IbverbsAddressHandle(domain, call, port, () -> {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment attr = ibv_ah_attr.allocate(arena);
+                ModifyAttributes.fill(attr, path, port);
+                return call.pointer("device=" + domain.device() + ", port=" + port + ", " + path, domain.pointer,
+                        attr);
+            }
+        });
+    }
+
+    /** Makes a handle for an answer to a datagram, of its completion and the memory that it was received in. */
+    static IbverbsAddressHandle of(IbverbsProtectionDomain domain, int port, IbverbsWorkCompletions batch, int index,
+            MemorySegment received) throws VerbsException {
+        ControlCall call = ControlCalls.IBV_CREATE_AH_FROM_WC;
+        MemorySegment header = received.asSlice(0, ROUTING_HEADER_BYTES);
+        return new IbverbsAddressHandle(domain, call, port, () -> {
+            try (Arena arena = Arena.ofConfined()) {
+                // A copy: what is received may be anywhere, and the library aligns as C does.
+                MemorySegment copy = arena.allocate(ROUTING_HEADER_BYTES, Long.BYTES).copyFrom(header);
+                MemorySegment completion = batch.copy(index, arena);
+                return call.pointer("device=" + domain.device() + ", port=" + port + ", sourceQp="
+                        + batch.sourceQueuePairNumber(index) + ", routingHeader=" + batch.hasRoutingHeader(index),
+                        domain.pointer, completion, copy, (byte) port);
+            }
+        });
+    }
+
+    @Override
+    public ProtectionDomain domain() {
+        return domain;
+    }
+
+    @Override
+    String what() {
+        return "address handle";
+    }
+
+    @Override
+    void destroy() {
+        Destruction.check(ControlCalls.IBV_DESTROY_AH, pointer);
+        domain.release();
+    }
+}

@@ -1,0 +1,258 @@
+package org.rdmasockets.internal.ibverbs;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import org.rdmasockets.internal.ibverbs.generated.ibv_async_event;
+import org.rdmasockets.internal.ibverbs.generated.ibv_context;
+import org.rdmasockets.internal.ibverbs.generated.ibv_context_ops;
+import org.rdmasockets.internal.ibverbs.generated.ibv_device_attr;
+import org.rdmasockets.internal.ibverbs.generated.ibv_gid;
+import org.rdmasockets.internal.ibverbs.generated.ibv_port_attr;
+import org.rdmasockets.internal.ibverbs.generated.ibv_qp;
+import org.rdmasockets.internal.ibverbs.generated.rdma_h;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.CompletionChannel;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.Device;
+import org.rdmasockets.verbs.DeviceAttributes;
+import org.rdmasockets.verbs.DeviceEvent;
+import org.rdmasockets.verbs.DeviceInfo;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.Gid;
+import org.rdmasockets.verbs.GidEntry;
+import org.rdmasockets.verbs.PortAttributes;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.VerbsException;
+
+/** A device over a context of librdmacm, which lives as long as the process. */
+final class IbverbsDevice implements Device, Pollable {
+    final MemorySegment context;
+    private final DeviceInfo info;
+    private final DeviceAttributes attributes;
+    private final Set<Capability> capabilities;
+    final MemorySegment pollCq;
+    final MemorySegment requestNotification;
+    final MemorySegment postSend;
+    final MemorySegment postReceive;
+    final MemorySegment postSharedReceive;
+    final ControlCall allocateWindow;
+    final ControlCall deallocateWindow;
+    /** Address of each completion queue that exists, to name it in events. */
+    private final Map<Long, IbverbsCompletionQueue> queues = new ConcurrentHashMap<>();
+    /** Address of each shared receive queue that exists, to name it in events. */
+    private final Map<Long, IbverbsSharedReceiveQueue> sharedReceives = new ConcurrentHashMap<>();
+    /** Inline size that was granted when more was refused: no attribute tells it. A hint, so races do no harm. */
+    volatile int inlineLimit = Integer.MAX_VALUE;
+    /** Whether the last scan found it; guarded by the device table. */
+    boolean present = true;
+
+    /** A device by its context, which is never closed; throws if its limits cannot be read. */
+    IbverbsDevice(MemorySegment context, DeviceInfo info) throws VerbsException {
+        this.context = context;
+        this.info = info;
+        MemorySegment ops = ibv_context.ops(context);
+        pollCq = ibv_context_ops.poll_cq(ops);
+        requestNotification = ibv_context_ops.req_notify_cq(ops);
+        postSend = ibv_context_ops.post_send(ops);
+        postReceive = ibv_context_ops.post_recv(ops);
+        postSharedReceive = ibv_context_ops.post_srq_recv(ops);
+        allocateWindow = new ControlCall("ibv_alloc_mw", ibv_context_ops.alloc_mw(ops));
+        deallocateWindow = new ControlCall("ibv_dealloc_mw", ibv_context_ops.dealloc_mw(ops));
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attr = ibv_device_attr.allocate(arena);
+            ControlCalls.IBV_QUERY_DEVICE.check("device=" + info.name(), context, attr);
+            DeviceFacts facts = new DeviceFacts(context, info.transport(), attr);
+            attributes = facts.attributes();
+            capabilities = facts.capabilities();
+            if (facts.siw) {
+                SiwMapping.takeReservedKey(context, "device=" + info.name());
+            }
+        }
+        Descriptors.makeNonBlocking(descriptor());
+    }
+
+    @Override
+    public DeviceInfo info() {
+        return info;
+    }
+
+    @Override
+    public DeviceAttributes attributes() {
+        return attributes;
+    }
+
+    @Override
+    public boolean supports(Capability capability) {
+        return capabilities.contains(capability);
+    }
+
+    @Override
+    public PortAttributes port(int portNumber) throws VerbsException {
+        checkPort("ibv_query_port", portNumber);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attr = ibv_port_attr.allocate(arena);
+            ControlCalls.IBV_QUERY_PORT.check("device=" + info.name() + ", port=" + portNumber, context,
+                    (byte) portNumber, attr);
+            return new PortAttributes(state(ibv_port_attr.state(attr)), linkLayer(ibv_port_attr.link_layer(attr)),
+                    mtuBytes(ibv_port_attr.max_mtu(attr)), mtuBytes(ibv_port_attr.active_mtu(attr)),
+                    Integer.toUnsignedLong(ibv_port_attr.max_msg_sz(attr)),
+                    Short.toUnsignedInt(ibv_port_attr.lid(attr)), ibv_port_attr.gid_tbl_len(attr));
+        }
+    }
+
+    /** Refuses a port that this device does not have. */
+    void checkPort(String call, int portNumber) throws VerbsException {
+        if (portNumber < 1 || portNumber > attributes.ports()) {
+            throw new VerbsException(call, Errno.EINVAL.number(), "device=" + info.name() + ", port=" + portNumber,
+                    "ports are numbered 1 to " + attributes.ports());
+        }
+    }
+
+    private static PortAttributes.State state(int number) {
+        PortAttributes.State[] states = PortAttributes.State.values();
+        return number >= 0 && number < states.length ? states[number] : PortAttributes.State.UNKNOWN;
+    }
+
+    private static PortAttributes.LinkLayer linkLayer(byte number) {
+        PortAttributes.LinkLayer[] layers = PortAttributes.LinkLayer.values();
+        return number >= 0 && number < layers.length ? layers[number] : PortAttributes.LinkLayer.UNSPECIFIED;
+    }
+
+    /** {@code enum ibv_mtu}: 1 is 256 bytes, each step doubles; 0 for a number without a name. */
+    static int mtuBytes(int number) {
+        return number >= rdma_h.IBV_MTU_256() && number <= rdma_h.IBV_MTU_4096() ? 128 << number : 0;
+    }
+
+    @Override
+    public Gid gid(int portNumber, int index) throws VerbsException {
+        checkPort("ibv_query_gid", portNumber);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment gid = ibv_gid.allocate(arena);
+            ControlCalls.IBV_QUERY_GID.check("device=" + info.name() + ", port=" + portNumber + ", index=" + index,
+                    context, (byte) portNumber, index, gid);
+            return new Gid(gid.toArray(ValueLayout.JAVA_BYTE));
+        }
+    }
+
+    @Override
+    public List<GidEntry> gidTable(int portNumber) throws VerbsException {
+        checkPort("ibv_query_gid_table", portNumber);
+        List<GidEntry> entries = GidTable.read(context, "device=" + info.name()).stream()
+                .filter(entry -> entry.portNumber() == portNumber).toList();
+        return entries.isEmpty() ? Device.super.gidTable(portNumber) : entries;
+    }
+
+    @Override
+    public ProtectionDomain allocateProtectionDomain() throws VerbsException {
+        return new IbverbsProtectionDomain(this);
+    }
+
+    @Override
+    public CompletionChannel createCompletionChannel() throws VerbsException {
+        return new IbverbsCompletionChannel(this);
+    }
+
+    @Override
+    public CompletionQueue createCompletionQueue(int entries, CompletionChannel channel) throws VerbsException {
+        IbverbsCompletionQueue queue = IbverbsCompletionQueue.create(this, entries, channel);
+        queues.put(queue.address(), queue);
+        return queue;
+    }
+
+    /** Forgets a completion queue that was destroyed. */
+    void forget(IbverbsCompletionQueue queue) {
+        queues.remove(queue.address(), queue);
+    }
+
+    /** Lets events name a shared receive queue. */
+    void remember(IbverbsSharedReceiveQueue queue) {
+        sharedReceives.put(queue.pointer.address(), queue);
+    }
+
+    /** Forgets a shared receive queue that was destroyed. */
+    void forget(IbverbsSharedReceiveQueue queue) {
+        sharedReceives.remove(queue.pointer.address(), queue);
+    }
+
+    @Override
+    public void drainEvents(Consumer<? super DeviceEvent> handler) throws VerbsException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment event = ibv_async_event.allocate(arena);
+            while (true) {
+                int error = ControlCalls.IBV_GET_ASYNC_EVENT.error(context, event);
+                if (error == Errno.EAGAIN.number()) {
+                    return;
+                }
+                if (error == Errno.EINTR.number()) {
+                    continue;
+                }
+                if (error != 0) {
+                    throw ControlCalls.IBV_GET_ASYNC_EVENT.failure(error, "device=" + info.name());
+                }
+                // Copied before it is acknowledged: until then its queue or queue pair cannot be destroyed.
+                DeviceEvent copy = event(event);
+                ControlCalls.IBV_ACK_ASYNC_EVENT.run(event);
+                handler.accept(copy);
+            }
+        }
+    }
+
+    private DeviceEvent event(MemorySegment event) {
+        MemorySegment element = ibv_async_event.element(event);
+        int number = ibv_async_event.event_type(event);
+        DeviceEvent.Type type = DeviceEvents.type(number);
+        return switch (DeviceEvents.element(type)) {
+            case QUEUE_PAIR -> new DeviceEvent(type, ibv_qp.qp_num(ibv_async_event.element.qp(element)), null, 0,
+                    number);
+            case COMPLETION_QUEUE -> new DeviceEvent(type, 0,
+                    queues.get(ibv_async_event.element.cq(element).address()), 0, number);
+            case SHARED_RECEIVE_QUEUE -> sharedReceiveEvent(type, ibv_async_event.element.srq(element), number);
+            case PORT -> new DeviceEvent(type, 0, null, ibv_async_event.element.port_num(element), number);
+            case NONE -> new DeviceEvent(type, 0, null, 0, number);
+        };
+    }
+
+    private DeviceEvent sharedReceiveEvent(DeviceEvent.Type type, MemorySegment pointer, int number) {
+        IbverbsSharedReceiveQueue queue = sharedReceives.get(pointer.address());
+        if (queue != null && type == DeviceEvent.Type.SHARED_RECEIVE_QUEUE_LIMIT) {
+            queue.reached();
+        }
+        return new DeviceEvent(type, 0, null, 0, number, queue);
+    }
+
+    @Override
+    public int descriptor() {
+        return ibv_context.async_fd(context);
+    }
+
+    @Override
+    public boolean tryRetain() {
+        return true;
+    }
+
+    @Override
+    public void release() {
+        // The descriptor lives as long as the process.
+    }
+
+    @Override
+    public boolean isClosed() {
+        return false;
+    }
+
+    @Override
+    public void close() {
+        // Shared by the whole process and by every identifier of the connection manager: never closed.
+    }
+
+    @Override
+    public String toString() {
+        return info.name();
+    }
+}

@@ -1,0 +1,132 @@
+package org.rdmasockets.internal.ibverbs;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Consumer;
+import org.rdmasockets.internal.ffi.Epoll;
+import org.rdmasockets.internal.ffi.EpollWait;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.EventPoller;
+import org.rdmasockets.verbs.EventSource;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * A poller over {@code epoll(7)}. It keeps the descriptors of its sources open, so that a number that was closed and
+ * given out again is never taken for the one before.
+ */
+final class IbverbsEventPoller implements EventPoller {
+    private final Epoll descriptors;
+    private final EpollWait wait;
+    /**
+     * What is waited for, by the number that the kernel knows; null where there is nothing. Replaced, never changed;
+     * written under this monitor. A number is used again: who is reported because of it for no reason has nothing to
+     * drain.
+     */
+    private volatile Pollable[] sources = {};
+    private volatile boolean closed;
+
+    /** A poller without sources; throws if no descriptor can be had. */
+    IbverbsEventPoller() throws VerbsException {
+        descriptors = Epoll.create();
+        try {
+            wait = EpollWait.on(descriptors);
+        } catch (Throwable e) {
+            descriptors.close();
+            throw e;
+        }
+    }
+
+    @Override
+    public void add(EventSource source) {
+        if (!(source instanceof Pollable pollable)) {
+            throw new IllegalArgumentException("the event source belongs to another provider");
+        }
+        synchronized (this) {
+            if (closed || indexOf(pollable) >= 0 || !pollable.tryRetain()) {
+                return;
+            }
+            int free = indexOf(null);
+            Pollable[] more = Arrays.copyOf(sources, free < 0 ? sources.length + 1 : sources.length);
+            int index = free < 0 ? sources.length : free;
+            more[index] = pollable;
+            sources = more;
+            try {
+                descriptors.watch(pollable.descriptor(), Epoll.READABLE, index);
+            } catch (VerbsException e) {
+                remove(source);
+                throw new IllegalStateException(e.getMessage(), e);
+            }
+        }
+    }
+
+    private int indexOf(Pollable source) {
+        return Arrays.asList(sources).indexOf(source);
+    }
+
+    @Override
+    public void remove(EventSource source) {
+        synchronized (this) {
+            if (!(source instanceof Pollable pollable) || indexOf(pollable) < 0) {
+                return;
+            }
+            Pollable[] fewer = sources.clone();
+            fewer[indexOf(pollable)] = null;
+            sources = fewer;
+            descriptors.remove(pollable.descriptor());
+        }
+        ((Pollable) source).release();
+    }
+
+    @Override
+    public int await(int timeoutMillis, Consumer<? super EventSource> ready) throws VerbsException {
+        checkOpen();
+        for (Pollable source : sources) {
+            if (source != null && source.isClosed()) {
+                remove(source);
+            }
+        }
+        int found = wait.await(timeoutMillis);
+        int reported = 0;
+        for (int i = 0; i < found; i++) {
+            Pollable source = sources[(int) wait.data(i)];
+            if (source != null) {
+                ready.accept(source);
+                reported++;
+            }
+        }
+        return reported;
+    }
+
+    private void checkOpen() throws VerbsException {
+        if (closed) {
+            throw new VerbsException("epoll_wait", Errno.ESHUTDOWN, "the event poller is closed");
+        }
+    }
+
+    @Override
+    public void wakeup() {
+        wait.wakeup();
+    }
+
+    @Override
+    public void close() {
+        List<Pollable> held = new ArrayList<>();
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            for (Pollable source : sources) {
+                if (source != null) {
+                    held.add(source);
+                }
+            }
+            sources = new Pollable[sources.length];
+        }
+        // Without waiting: the caller may be the waiting thread, and else the last to leave frees the descriptors.
+        wait.close();
+        descriptors.close();
+        held.forEach(Pollable::release);
+    }
+}

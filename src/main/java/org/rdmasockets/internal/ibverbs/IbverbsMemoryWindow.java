@@ -1,0 +1,74 @@
+package org.rdmasockets.internal.ibverbs;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmasockets.internal.ibverbs.generated.ibv_mw;
+import org.rdmasockets.internal.ibverbs.generated.rdma_h;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.MemoryWindow;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.VerbsException;
+
+/** A memory window of type 2 over {@code ibv_mw}. The monitor is held while a bind is posted. */
+final class IbverbsMemoryWindow extends NativeHandle implements MemoryWindow {
+    /** The bits of a key that its owner chooses. */
+    private static final int OWN_BITS = 0xff;
+
+    private final IbverbsProtectionDomain domain;
+    /** The {@code ibv_mw}, for callers that have entered this. */
+    final MemorySegment pointer;
+    /** Written under the monitor. */
+    private volatile int remoteKey;
+
+    /** Allocates a window; throws if the device has none, or the domain is closed. */
+    IbverbsMemoryWindow(IbverbsProtectionDomain domain) throws VerbsException {
+        this.domain = domain;
+        IbverbsDevice device = (IbverbsDevice) domain.device();
+        ControlCall call = device.allocateWindow;
+        if (!device.supports(Capability.MEMORY_WINDOWS)) {
+            throw new VerbsException(call.name, Errno.EOPNOTSUPP.number(), "device=" + device,
+                    "this device has no memory windows of type 2 (Capability.MEMORY_WINDOWS)");
+        }
+        domain.retain(call);
+        try {
+            pointer = call.pointer("device=" + device, domain.pointer, rdma_h.IBV_MW_TYPE_2());
+        } catch (Throwable e) {
+            domain.release();
+            throw e;
+        }
+        remoteKey = ibv_mw.rkey(pointer);
+    }
+
+    /** The key that the next bind gives it. */
+    int nextKey() {
+        return remoteKey & ~OWN_BITS | remoteKey + 1 & OWN_BITS;
+    }
+
+    /** Notes that a bind was posted: drivers name the window by the key it had before. The monitor is held. */
+    void bound() {
+        assert Thread.holdsLock(this);
+        remoteKey = nextKey();
+        ibv_mw.rkey(pointer, remoteKey);
+    }
+
+    @Override
+    public ProtectionDomain domain() {
+        return domain;
+    }
+
+    @Override
+    public int remoteKey() {
+        return remoteKey;
+    }
+
+    @Override
+    String what() {
+        return "memory window";
+    }
+
+    @Override
+    void destroy() {
+        Destruction.check(((IbverbsDevice) domain.device()).deallocateWindow, pointer);
+        domain.release();
+    }
+}

@@ -1,0 +1,60 @@
+package org.rdmasockets.internal.ibverbs;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Page-aligned native memory to be registered, cut from slabs and used again. Slabs belong to the process and are never
+ * freed: closing a shared arena stops every thread for up to milliseconds, and a block must outlive whatever a device
+ * might still do with it. A large block is on its own, and freed when nobody can reach it: applications map memory of
+ * any size, and what one of them gives back may fit nobody else. A block may be given back only after its memory region
+ * is deregistered; until then the region holds it.
+ */
+final class MemoryBlocks {
+    private static final long PAGE_BYTES = 4096;
+    private static final long SLAB_BYTES = 4 << 20;
+    /** The largest block that is cut from a slab. */
+    private static final long MOST_CUT_BYTES = SLAB_BYTES / 4;
+
+    /** Blocks ready for use, by size; protected by this. */
+    private final Map<Long, ArrayDeque<MemorySegment>> free = new HashMap<>();
+    /** What is left of the newest slab; protected by this. */
+    private MemorySegment rest = MemorySegment.NULL;
+
+    /** Takes a block of at least so many bytes, zeroed, rounded up to whole pages. */
+    MemorySegment take(long wantedBytes) {
+        long bytes = wantedBytes + PAGE_BYTES - 1 & -PAGE_BYTES;
+        return bytes > MOST_CUT_BYTES ? Arena.ofAuto().allocate(bytes, PAGE_BYTES) : reuseOrCut(bytes).fill((byte) 0);
+    }
+
+    private synchronized MemorySegment reuseOrCut(long bytes) {
+        ArrayDeque<MemorySegment> sameSize = free.get(bytes);
+        if (sameSize != null && !sameSize.isEmpty()) {
+            return sameSize.pop();
+        }
+        if (rest.byteSize() < bytes) {
+            keepRest();
+            rest = Arena.global().allocate(SLAB_BYTES, PAGE_BYTES);
+        }
+        MemorySegment block = rest.asSlice(0, bytes);
+        rest = rest.asSlice(bytes);
+        return block;
+    }
+
+    /** Keeps the end of a slab as a block of its own, so that no memory is lost. */
+    private void keepRest() {
+        if (rest.byteSize() > 0) {
+            free.computeIfAbsent(rest.byteSize(), size -> new ArrayDeque<>()).push(rest);
+        }
+    }
+
+    /** Gives a block back. */
+    synchronized void giveBack(MemorySegment block) {
+        if (block.byteSize() <= MOST_CUT_BYTES) {
+            free.computeIfAbsent(block.byteSize(), size -> new ArrayDeque<>()).push(block);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+package org.rdmasockets.internal.ibverbs;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.internal.lock.SmallMutex;
+import org.rdmasockets.internal.ibverbs.generated.rdma_cm_event;
+import org.rdmasockets.internal.ibverbs.generated.rdma_cm_id;
+import org.rdmasockets.internal.ibverbs.generated.rdma_event_channel;
+import org.rdmasockets.internal.ibverbs.generated.rdma_h;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionHandler;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionManager;
+import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * A connection manager over one {@code rdma_event_channel}.
+ *
+ * <p>An identifier is found by the number in its {@code context} field. Numbers are never used twice, and an identifier
+ * leaves the table only after {@code rdma_destroy_id} returned, which waits until its events are acknowledged: so an
+ * event never finds another identifier than its own.
+ */
+final class RdmacmConnectionManager extends NativeHandle implements ConnectionManager, Pollable {
+    final DeviceTable devices;
+    private final MemorySegment channel;
+    private final int descriptor;
+    /** Number to identifier, from before its first event until after its last. */
+    private final Map<Long, RdmacmIdentifier> identifiers = new ConcurrentHashMap<>();
+    private final AtomicLong lastNumber = new AtomicLong();
+    /**
+     * Held during {@code rdma_get_cm_event}, which moves the queue pair of an identifier when its peer answers, and
+     * while a queue pair is taken off its identifier: so it never moves one that is being destroyed.
+     */
+    final SmallMutex channelLock = new SmallMutex();
+
+    /** Makes a channel; throws if none can be had. */
+    RdmacmConnectionManager(DeviceTable devices) throws VerbsException {
+        this.devices = devices;
+        channel = ControlCalls.RDMA_CREATE_EVENT_CHANNEL.pointer("");
+        descriptor = rdma_event_channel.fd(channel);
+        Descriptors.makeNonBlocking(descriptor);
+    }
+
+    @Override
+    public ConnectionIdentifier createIdentifier(ConnectionHandler handler) throws VerbsException {
+        retain(ControlCalls.RDMA_CREATE_ID);
+        long number = lastNumber.incrementAndGet();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment pointer = arena.allocate(ValueLayout.JAVA_LONG);
+            ControlCalls.RDMA_CREATE_ID.check("", channel, pointer, MemorySegment.ofAddress(number),
+                    rdma_h.RDMA_PS_TCP());
+            RdmacmIdentifier identifier = new RdmacmIdentifier(this, number, IbverbsCalls.pointer(pointer, 0));
+            identifier.handler(handler);
+            identifiers.put(number, identifier);
+            return identifier;
+        } catch (Throwable e) {
+            release();
+            throw e;
+        }
+    }
+
+    @Override
+    public Optional<InetAddress> sourceOf(InetSocketAddress destination) {
+        try {
+            return Optional.of(SocketAddresses.sourceOf(destination));
+        } catch (VerbsException e) {
+            return Optional.empty(); // who asks another gets the reason in its words
+        }
+    }
+
+    /** Forgets an identifier that was destroyed. */
+    void forget(RdmacmIdentifier identifier) {
+        identifiers.remove(identifier.number);
+    }
+
+    @Override
+    public int drainEvents() throws VerbsException {
+        int events = 0;
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment pointer = arena.allocate(ValueLayout.JAVA_LONG);
+            while (true) {
+                if (!tryEnter()) {
+                    return events;
+                }
+                Delivery delivery;
+                try {
+                    if (!take(pointer)) {
+                        return events;
+                    }
+                    delivery = copyAndAcknowledge(IbverbsCalls.pointer(pointer, 0));
+                } finally {
+                    leave();
+                }
+                events++;
+                if (delivery != null) {
+                    delivery.identifier().deliver(delivery.event());
+                }
+            }
+        }
+    }
+
+    /** An event on its way to its identifier. */
+    private record Delivery(RdmacmIdentifier identifier, ConnectionEvent event) {}
+
+    /** Takes one event; false if there is none. */
+    private boolean take(MemorySegment pointer) throws VerbsException {
+        while (true) {
+            int error;
+            channelLock.lock();
+            try {
+                error = ControlCalls.RDMA_GET_CM_EVENT.error(channel, pointer);
+            } finally {
+                channelLock.unlock();
+            }
+            if (error == 0) {
+                return true;
+            }
+            if (error == Errno.EAGAIN.number()) {
+                return false;
+            }
+            // The library passes errors of one identifier's event on as its own; ENOENT and the like end nothing.
+            if (error != Errno.EINTR.number()) {
+                throw ControlCalls.RDMA_GET_CM_EVENT.failure(error, "");
+            }
+        }
+    }
+
+    /** Copies an event and acknowledges it; null if nobody may get it any more. */
+    private Delivery copyAndAcknowledge(MemorySegment event) throws VerbsException {
+        boolean request = ConnectionEventReader.isRequest(event);
+        MemorySegment about = request ? rdma_cm_event.listen_id(event) : rdma_cm_event.id(event);
+        RdmacmIdentifier identifier = identifiers.get(rdma_cm_id.context(about).address());
+        ConnectionEvent copy = null;
+        if (request) {
+            copy = copyRequest(identifier, event);
+        } else if (identifier != null) {
+            copy = ConnectionEventReader.copy(event);
+        }
+        ControlCalls.RDMA_ACK_CM_EVENT.check("", event);
+        return copy == null ? null : new Delivery(identifier, copy);
+    }
+
+    /**
+     * Takes the new identifier of a request into the table and gives it into the listener's care. If that is closing,
+     * its closing thread is waiting in rdma_destroy_id for this event to be acknowledged, and closes the request, which
+     * can block, after that.
+     */
+    private ConnectionEvent copyRequest(RdmacmIdentifier listener, MemorySegment event) {
+        ConnectionParameters parameters = ConnectionParameterCodec.read(ConnectionEventReader.parameters(event));
+        MemorySegment pointer = rdma_cm_event.id(event);
+        long number = lastNumber.incrementAndGet();
+        rdma_cm_id.context(pointer, MemorySegment.ofAddress(number));
+        retainEntered();
+        RdmacmIdentifier child = new RdmacmIdentifier(this, number, pointer);
+        identifiers.put(number, child);
+        listener.adopt(child);
+        return new ConnectionEvent.ConnectRequest(child, parameters);
+    }
+
+    @Override
+    public int descriptor() {
+        return descriptor;
+    }
+
+    @Override
+    String what() {
+        return "connection manager";
+    }
+
+    @Override
+    void destroy() {
+        ControlCalls.RDMA_DESTROY_EVENT_CHANNEL.run(channel);
+    }
+}

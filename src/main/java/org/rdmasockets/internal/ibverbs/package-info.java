@@ -1,0 +1,23 @@
+/**
+ * Verbs over the native libraries libibverbs and librdmacm, called through the foreign function interface.
+ *
+ * <p>{@link org.rdmasockets.internal.ibverbs.IbverbsProvider} is the only public class. Below it:
+ * <ul>
+ * <li>{@code IbverbsCalls} is the choke point, the only user of the {@code Linker} here: calls of the data path go
+ *     through the function pointers of {@code ibv_context.ops} with raw addresses. {@code ControlCalls} lists the
+ *     functions of the control path; each captures errno, and its failure names call, errno, arguments and remedy.
+ * <li>{@code NativeHandle} owns one native object each: {@code close()} refuses new calls, waits for those in progress,
+ *     and the last child of a closed parent destroys it. So nothing native is used after it was freed, and the order
+ *     of destruction is right in whatever order things are closed.
+ * <li>{@code RdmacmConnectionManager} reads one non-blocking event channel; its thread is the caller's.
+ * <li>{@code IbverbsAvailability} says why RDMA cannot be used, before any generated class is touched.
+ * </ul>
+ *
+ * <p>Threads: any thread may enter anywhere. An object's monitor is held during a post or a poll and never while
+ * something is destroyed, because that can block for long (soft-iWARP, while {@code rdma_connect} waits for a silent
+ * host). No thread is started here.
+ *
+ * <p>Facts about devices that no attribute tells (inline limits, what siw lacks) are in {@code IbverbsDevice},
+ * {@code QueuePairFactory} and {@code SiwMapping}. The package knows nothing of sockets.
+ */
+package org.rdmasockets.internal.ibverbs;

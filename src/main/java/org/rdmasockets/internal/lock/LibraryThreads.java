@@ -1,0 +1,60 @@
+package org.rdmasockets.internal.lock;
+
+import java.lang.ref.Cleaner;
+import java.time.Duration;
+import java.util.concurrent.ThreadFactory;
+
+/**
+ * Makes the threads of this library that outlive the call that starts them. Such a thread belongs to nobody: it keeps
+ * neither the context class loader, nor the thread group, nor the inheritable thread-locals of whoever happened to open
+ * the first socket, so that an application that is undeployed goes in full.
+ */
+public final class LibraryThreads {
+    private LibraryThreads() {}
+
+    /** Makes the cleaner's thread: a platform thread, because clean-up must not wait for a free carrier. */
+    private static final class Cleaning implements ThreadFactory {
+        static final Cleaner CLEANER = Cleaner.create(new Cleaning());
+
+        @Override
+        public Thread newThread(Runnable task) {
+            return unstarted("rdma-cleaner", task);
+        }
+    }
+
+    /** The cleaner that ends what was forgotten. */
+    public static Cleaner cleaner() {
+        return Cleaning.CLEANER;
+    }
+
+    /** A daemon platform thread that has not started. */
+    public static Thread unstarted(String name, Runnable task) {
+        ThreadGroup top = Thread.currentThread().getThreadGroup();
+        while (top != null && top.getParent() != null) {
+            top = top.getParent();
+        }
+        Thread thread = new Thread(top, task, name, 0, false);
+        thread.setDaemon(true);
+        thread.setPriority(Thread.NORM_PRIORITY);
+        thread.setContextClassLoader(ClassLoader.getSystemClassLoader());
+        return thread;
+    }
+
+    /** Waits until a thread has ended, so long at most; an interrupt is kept for the caller. */
+    public static void awaitEnd(Thread thread, long nanos) {
+        boolean interrupted = false;
+        long deadline = System.nanoTime() + nanos;
+        for (long left = nanos; left > 0; left = deadline - System.nanoTime()) {
+            try {
+                if (thread.join(Duration.ofNanos(left))) {
+                    break;
+                }
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package org.rdmasockets.internal.lock;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Counts the rescues of this process. A rescue is a timer that finds something that a wake-up should have told: without
+ * the timer the thread would have slept on. A timer that looks "in case" counts under its own name what it finds.
+ *
+ * <p>A timer that could hide a lost wake-up and cannot tell that it does takes its period from {@link #lookNanos}. With
+ * {@code -Dorg.rdmasockets.slowLooks=true} such a look comes only each ten seconds, so that a test which needs it fails
+ * or takes as long: the tests of this project set that. Nothing else should.
+ *
+ * <p>Any thread may call, also one that holds a lock.
+ */
+public final class Rescues {
+    private static final boolean SLOW = Boolean.getBoolean("org.rdmasockets.slowLooks");
+    private static final long SLOW_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    /** Rescues by place; guarded by itself. */
+    private static final Map<String, Long> PLACES = new TreeMap<>();
+    /** Changed under PLACES. */
+    private static volatile long total;
+    /** Runs at the first rescue, once; guarded by PLACES, null when there is none or it has run. */
+    private static Runnable listener;
+
+    private Rescues() {}
+
+    /**
+     * Counts a rescue.
+     *
+     * @param place the timer that found it, such as {@code ConnectionEvents.within}
+     */
+    public static void count(String place) {
+        synchronized (PLACES) {
+            Long before = PLACES.get(place);
+            PLACES.put(place, before == null ? 1 : before + 1);
+            total++;
+            tell();
+        }
+    }
+
+    /** Rescues since the process began. */
+    public static long count() {
+        return total;
+    }
+
+    /** The period of a look in nanoseconds: as given, or 10 s where tests make looks slow. */
+    public static long lookNanos(long normal) {
+        return SLOW ? SLOW_NANOS : normal;
+    }
+
+    /** Rescues by place, a copy. */
+    public static Map<String, Long> places() {
+        synchronized (PLACES) {
+            return new TreeMap<>(PLACES);
+        }
+    }
+
+    /** Sets what runs at the first rescue, once, on a thread that exists for that alone. */
+    public static void onFirst(Runnable one) {
+        synchronized (PLACES) {
+            listener = one;
+            if (!PLACES.isEmpty()) {
+                tell();
+            }
+        }
+    }
+
+    private static void tell() {
+        if (listener != null) {
+            try {
+                LibraryThreads.unstarted("rdma-rescue", listener).start();
+                listener = null;
+            } catch (OutOfMemoryError e) {
+                // No thread now: the next rescue tells.
+            }
+        }
+    }
+}

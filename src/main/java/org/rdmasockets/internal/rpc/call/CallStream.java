@@ -1,0 +1,455 @@
+package org.rdmasockets.internal.rpc.call;
+
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * One call, at either end of a connection: what has arrived of it, what may be sent, how it ended. The methods that
+ * wait have a deadline of the caller's; any thread may call anything, one at a time may receive.
+ */
+public final class CallStream {
+    /** To wait for: a message, or the end of messages. */
+    public static final int INPUT = 0;
+    /** To wait for: the peer's headers, or what comes after them. */
+    public static final int HEADERS = 1;
+    /** To wait for: room to send, or the end of the call. */
+    public static final int ROOM = 2;
+    /** To wait for: the end of the call. */
+    public static final int END = 3;
+
+    private final CallConnection connection;
+    /** Its number in the connection. */
+    final int id;
+    private final String method;
+    /** The deadline by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none. */
+    private final long deadlineNanos;
+    /** Messages that nobody has taken; guarded by this, as all that follows. */
+    private final ArrayDeque<byte[]> arrived = new ArrayDeque<>(1);
+    /** The peer's first metadata; null if it has sent none. */
+    private byte[] headers;
+    private byte[] trailers;
+    private boolean inputBegun;
+    private boolean inputEnded;
+    private boolean outputEnded;
+    /** How the call ended, -1 while it has not. */
+    private volatile int code = -1;
+    private String text = "";
+    /** The peer has refused this before it did anything. */
+    private boolean notBegun;
+    /** The connection was lost before the end came. */
+    private boolean lost;
+    /** Bytes that may be sent, may be negative after a long message. */
+    private long room;
+    /** Bytes that have arrived and were not consumed. */
+    private long held;
+    /** Of what was consumed, bytes that the peer has not been told. */
+    private long untold;
+    /** One thread may wait to receive, another one to send. */
+    private final Waiter receiver = new Waiter(this);
+    private volatile Waiter sender;
+    /** Runs the call at a server; null if nobody does. */
+    private Thread runner;
+    private Runnable listener;
+    private Ending ending;
+    /** The call's entry in the timer, null for none. */
+    private CallTimer.Entry timer;
+    /** What the server remembers of a numbered call, null for others. Set before it runs. */
+    ResponseCache.Entry remembered;
+    private volatile boolean streamed;
+
+    /** Is told of a call's end, once, on the thread that ends it; it must neither block nor throw. */
+    public interface Ending {
+        /** It has ended. */
+        void ended(CallStream call);
+    }
+
+    /** Who waits for something of a call. */
+    static final class Waiter {
+        final CallStream call;
+        /** Null for nobody; written by who waits. */
+        volatile Thread thread;
+        private int what;
+
+        private Waiter(CallStream call) {
+            this.call = call;
+        }
+
+        private Waiter begin(int event) {
+            what = event;
+            thread = Thread.currentThread(); // before the condition is read: pairs with signal
+            return this;
+        }
+
+        void end() {
+            thread = null;
+        }
+
+        boolean isReady() {
+            return call.has(what);
+        }
+
+        private void signal() {
+            Thread waiting = thread;
+            if (waiting != null && waiting != Thread.currentThread() && isReady()) {
+                LockSupport.unpark(waiting);
+            }
+        }
+    }
+
+    CallStream(CallConnection connection, int id, String method, long deadlineNanos) {
+        this.connection = connection;
+        this.id = id;
+        this.method = method;
+        this.deadlineNanos = deadlineNanos;
+        room = connection.peerWindow;
+    }
+
+    /** The name of the method that is called. */
+    public String method() {
+        return method;
+    }
+
+    /** When the call ends whatever happens, by {@code System.nanoTime}, {@code Long.MAX_VALUE} for never. */
+    public long deadlineNanos() {
+        return deadlineNanos;
+    }
+
+    /** The connection that carries it. */
+    public Carrier carrier() {
+        return connection.carrier();
+    }
+
+    /** Sets who is told of news, on the thread that reads: that must neither block nor throw. It is told once now. */
+    public void listen(Runnable told) {
+        synchronized (this) {
+            listener = told;
+        }
+        connection.onListener(this);
+        told.run();
+    }
+
+    /** Sets who is told of the end, at once if it has come. */
+    public void onEnd(Ending told) {
+        synchronized (this) {
+            if (code < 0) {
+                ending = told;
+                return;
+            }
+        }
+        told.ended(this);
+    }
+
+    /** Bytes of messages that have come and wait; of a unary call that has just ended, those of the answer. */
+    public synchronized long answerBytes() {
+        long bytes = 0;
+        for (byte[] message : arrived) {
+            bytes += message.length;
+        }
+        return bytes;
+    }
+
+    /** Whether somebody listens, so that the connection has to be read although nobody waits. */
+    synchronized boolean isListened() {
+        return listener != null;
+    }
+
+    void timer(CallTimer.Entry entry) {
+        synchronized (this) {
+            if (code < 0) {
+                timer = entry;
+                return;
+            }
+        }
+        entry.cancel();
+    }
+
+    // What arrives.
+
+    /** The reader: the first metadata of the peer. */
+    synchronized void headersArrived(byte[] metadata) throws ProtocolViolation {
+        if (code >= 0) {
+            return;
+        }
+        if (inputBegun) {
+            throw new ProtocolViolation("headers of call " + id + " after its first message");
+        }
+        inputBegun = true;
+        headers = metadata;
+    }
+
+    /** The reader: a message of the peer. */
+    synchronized void messageArrived(byte[] message) throws ProtocolViolation {
+        if (code >= 0) {
+            return; // it has ended here, and the peer does not know yet
+        }
+        if (inputEnded || held >= CallConnection.WINDOW) {
+            throw new ProtocolViolation("a message of call " + id + (inputEnded ? " after its end"
+                    : " with " + held + " bytes unread in a window of " + CallConnection.WINDOW));
+        }
+        inputBegun = true;
+        held += weight(message);
+        connection.onHeld(weight(message));
+        arrived.add(message);
+    }
+
+    /** The reader: the peer sends no more messages. */
+    synchronized void inputArrived() {
+        inputBegun = true;
+        inputEnded = true;
+    }
+
+    /** The reader: the peer has consumed bytes. */
+    synchronized void roomArrived(long bytes) throws ProtocolViolation {
+        if (bytes < 0 || bytes > Integer.MAX_VALUE || room + bytes > Integer.MAX_VALUE) {
+            throw new ProtocolViolation("a window of " + room + " and " + bytes + " bytes more");
+        }
+        room += bytes;
+    }
+
+    /** The call is over; the first end counts, and gives true. {@code how}: NOT_BEGUN, -1 if lost, else 0. */
+    boolean end(int status, String reason, byte[] metadata, int how) {
+        CallTimer.Entry timed;
+        Ending told;
+        long freed;
+        synchronized (this) {
+            if (code >= 0) {
+                return false;
+            }
+            inputBegun = true;
+            inputEnded = true;
+            outputEnded = true;
+            text = reason;
+            trailers = metadata;
+            notBegun = how == Frame.NOT_BEGUN;
+            lost = how < 0;
+            code = status;
+            timed = timer;
+            told = ending;
+            freed = held;
+            held = 0;
+            if (runner != null && runner != Thread.currentThread()) {
+                runner.interrupt();
+            }
+        }
+        connection.onHeld(-freed);
+        if (timed != null) {
+            timed.cancel();
+        }
+        if (told != null) {
+            told.ended(this);
+        }
+        return true;
+    }
+
+    /** Tells who waits, or listens, that something has changed. Without locks. */
+    void signal() {
+        receiver.signal();
+        if (sender != null) {
+            sender.signal();
+        }
+        Runnable told;
+        synchronized (this) {
+            told = listener;
+        }
+        if (told != null) {
+            told.run();
+        }
+    }
+
+    /** Lets who waits look again, whatever has come. */
+    void unparkAll() {
+        LockSupport.unpark(receiver.thread);
+        if (sender != null) {
+            LockSupport.unpark(sender.thread);
+        }
+    }
+
+    private static long weight(byte[] message) {
+        return message.length + 1L;
+    }
+
+    // Waiting.
+
+    Waiter waits(int what) {
+        if (what == ROOM && sender == null) {
+            sender = new Waiter(this); // one thread at a time sends
+        }
+        return (what == ROOM ? sender : receiver).begin(what);
+    }
+
+    private synchronized boolean has(int what) {
+        return switch (what) {
+            case INPUT -> !arrived.isEmpty() || inputEnded;
+            case HEADERS -> inputBegun;
+            case ROOM -> room > 0 || code >= 0;
+            default -> code >= 0;
+        };
+    }
+
+    /**
+     * Waits for {@link #INPUT}, {@link #HEADERS}, {@link #ROOM} or {@link #END} until a time of
+     * {@code System.nanoTime}; false if it has not come in time. Throws if this thread was interrupted.
+     */
+    public boolean await(int what, long untilNanos) throws IOException {
+        return connection.await(this, what, untilNanos);
+    }
+
+    // What the application does.
+
+    /** Takes the next message; null if none is there yet, or none will come. */
+    public byte[] poll() {
+        byte[] message;
+        long told = 0;
+        synchronized (this) {
+            message = arrived.poll();
+            if (message != null && code < 0) {
+                held -= weight(message);
+                untold += weight(message);
+                connection.onHeld(-weight(message));
+                if (2 * untold >= CallConnection.WINDOW && !inputEnded) {
+                    told = untold;
+                    untold = 0;
+                }
+            }
+        }
+        if (told > 0) {
+            Frame frame = new Frame(Frame.WINDOW, 0, id);
+            frame.value = told;
+            connection.sendSoon(frame);
+        }
+        return message;
+    }
+
+    /** Whether no message will come beyond those that are there. */
+    public synchronized boolean isInputEnded() {
+        return inputEnded && arrived.isEmpty();
+    }
+
+    /** Whether the peer's headers, or what comes after them, are here: {@link #headers} is final then. */
+    public synchronized boolean isInputBegun() {
+        return inputBegun;
+    }
+
+    /** The peer's headers, a block of metadata, null for none. */
+    public synchronized byte[] headers() {
+        return headers;
+    }
+
+    /** The peer's trailers, a block of metadata, null for none. */
+    public synchronized byte[] trailers() {
+        return trailers;
+    }
+
+    /** How the call ended: a code, -1 while it goes on. */
+    public int code() {
+        return code;
+    }
+
+    /** The text of the status at the end. */
+    public synchronized String text() {
+        return text;
+    }
+
+    /** Whether the server has refused the call before it did anything: it can be made again whatever it does. */
+    public synchronized boolean isNotBegun() {
+        return notBegun;
+    }
+
+    /** Whether the connection was lost before the end came: nobody knows what the server has done. */
+    public synchronized boolean isLost() {
+        return lost;
+    }
+
+    /** Whether a message can be sent now. */
+    public synchronized boolean hasRoom() {
+        return room > 0 && !outputEnded;
+    }
+
+    /**
+     * Sends headers, before the first message only, a message or both; null for none. A client says whether nothing
+     * follows; a server says {@link #finish}. Does not wait for room in the call's window: see {@link #await}. Waits
+     * for room in the connection until the call's deadline. False if the call is over.
+     */
+    public boolean send(byte[] metadata, byte[] message, boolean last) {
+        connection.checkLength(message);
+        synchronized (this) {
+            if (outputEnded) {
+                return false;
+            }
+            outputEnded = last;
+            room -= message == null ? 0 : weight(message);
+        }
+        streamed |= remembered != null && message != null; // before the failure is looked at: pairs with onFailed
+        Frame frame = new Frame(Frame.MESSAGE, (last ? Frame.LAST : 0) | (metadata == null ? 0 : Frame.HEADERS), id,
+                message);
+        frame.metadata = metadata;
+        if (!connection.sendOrFail(frame, this, deadlineNanos)) {
+            connection.notSent(this);
+        }
+        if (streamed && connection.failure() != null) {
+            finish(Code.CANCELLED, "the client is gone", null, null);
+        }
+        return true;
+    }
+
+    /** A server's call that is remembered has sent more than an end: nobody who comes back for that takes it. */
+    boolean hasStreamed() {
+        return streamed;
+    }
+
+    /** A client's first message went out with the call. */
+    synchronized void sentWithCall(byte[] message, boolean last) {
+        outputEnded = last;
+        room -= message == null ? 0 : weight(message);
+    }
+
+    /** Server: ends the call, with trailers and an answer, which is the library's from now on, or without: null. */
+    public void finish(int status, String reason, byte[] metadata, byte[] message) {
+        connection.checkLength(message);
+        Frame frame = new Frame(Frame.MESSAGE, Frame.LAST, id, message);
+        frame.code = status;
+        frame.text = reason;
+        frame.metadata = metadata;
+        if (end(status, reason, null, 0)) {
+            connection.finished(this, frame);
+            signal();
+        }
+    }
+
+    /** Client: gives the call up. */
+    public void cancel(int status, String reason) {
+        if (end(status, reason, null, 0)) {
+            connection.cancelled(this, status);
+            signal();
+        }
+    }
+
+    /** Server: this thread runs the call, until {@link #runEnds}; it is interrupted if the call ends before. */
+    synchronized void runBegins() {
+        runner = Thread.currentThread();
+        if (code >= 0) {
+            runner.interrupt();
+        }
+    }
+
+    /** Server: the thread is done; an interrupt that was meant for the call is gone. */
+    void runEnds() {
+        synchronized (this) {
+            runner = null;
+        }
+        Thread.interrupted();
+    }
+
+    /** What is left until the deadline, for the peer: microseconds, at least 1; 0 for no deadline. */
+    long microsLeft() {
+        return deadlineNanos == Long.MAX_VALUE ? 0
+                : Math.max(1, TimeUnit.NANOSECONDS.toMicros(deadlineNanos - System.nanoTime()));
+    }
+
+    @Override
+    public String toString() {
+        return method + "#" + id;
+    }
+}

@@ -1,0 +1,205 @@
+package org.rdmasockets.internal.rpc.call;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Ends what takes too long, in one daemon thread of the process: calls whose deadline is over, to within a tick of a
+ * wheel, and readers that run a method which is not quick this time. It parks when there is nothing to see to.
+ */
+final class CallTimer {
+    private static final CallTimer INSTANCE = new CallTimer();
+    /** How long a reader may run a method before another reads. */
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+    /** One slot of the wheel. */
+    private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(8);
+    private static final int SLOTS = 256;
+    /** After so many looks at nothing it parks for good. */
+    private static final int IDLE_LOOKS = 200;
+
+    /** Something that ends at a time. */
+    static final class Entry {
+        private final Runnable atEnd;
+        private final long deadlineNanos;
+        /** Its neighbours in a slot, guarded by the timer; null when it is in none. */
+        private Entry previous;
+        private Entry following;
+
+        private Entry(Runnable atEnd, long deadlineNanos) {
+            this.atEnd = atEnd;
+            this.deadlineNanos = deadlineNanos;
+        }
+
+        /** It has ended before. Idempotent. */
+        void cancel() {
+            INSTANCE.remove(this);
+        }
+
+        private void unlink() {
+            previous.following = following;
+            following.previous = previous;
+            previous = null;
+            following = null;
+        }
+    }
+
+    /** Heads of circular lists; guarded by this. */
+    private final Entry[] wheel = new Entry[SLOTS];
+    private int entries;
+    /** The tick that was seen to last. */
+    private long lastTick;
+    private final Set<ServerConnection> watched = ConcurrentHashMap.newKeySet();
+    /** Whether it looks by itself; written before it looks once more and parks. */
+    private volatile boolean awake;
+    private Thread thread;
+
+    private CallTimer() {
+        for (int i = 0; i < SLOTS; i++) {
+            wheel[i] = new Entry(null, 0);
+            wheel[i].previous = wheel[i];
+            wheel[i].following = wheel[i];
+        }
+    }
+
+    /** Runs something at a time; it must not block. */
+    static Entry at(long deadlineNanos, Runnable what) {
+        Entry entry = new Entry(what, deadlineNanos);
+        INSTANCE.add(entry);
+        return entry;
+    }
+
+    /** Looks after a connection whose reader may run methods, until {@link #forget}. */
+    static void watch(ServerConnection connection) {
+        INSTANCE.watched.add(connection);
+    }
+
+    /** Does not look after it any more. */
+    static void forget(ServerConnection connection) {
+        INSTANCE.watched.remove(connection);
+    }
+
+    /** A reader runs a method, and has written so. */
+    static void wake() {
+        if (!INSTANCE.awake) {
+            INSTANCE.start();
+        }
+    }
+
+    private synchronized void add(Entry entry) {
+        if (!awake) {
+            start();
+        }
+        long now = System.nanoTime();
+        if (entries++ == 0) {
+            lastTick = Math.floorDiv(now, TICK_NANOS);
+        }
+        long tick = Math.max(lastTick + 1, Math.floorDiv(entry.deadlineNanos, TICK_NANOS) + 1);
+        Entry head = wheel[Math.floorMod(tick, SLOTS)];
+        entry.previous = head.previous;
+        entry.following = head;
+        head.previous.following = entry;
+        head.previous = entry;
+    }
+
+    private synchronized void remove(Entry entry) {
+        if (entry.previous != null) {
+            entry.unlink();
+            entries--;
+        }
+    }
+
+    private synchronized void start() {
+        if (thread == null) {
+            Thread made = Thread.ofPlatform().name("rdma-rpc-timer").daemon().unstarted(this::run);
+            made.start(); // may fail: the next one tries again
+            thread = made;
+        }
+        awake = true;
+        LockSupport.unpark(thread);
+    }
+
+    private void run() {
+        int idle = 0;
+        while (true) {
+            try {
+                boolean running = look();
+                idle = running | tick() ? 0 : idle + 1;
+                if (idle < IDLE_LOOKS) {
+                    LockSupport.parkNanos(this, running ? LOOK_NANOS : TICK_NANOS);
+                } else {
+                    sleep();
+                    idle = 0;
+                }
+            } catch (Throwable e) {
+                // What fails here was one call's; the timer is everybody's.
+                LockSupport.parkNanos(this, LOOK_NANOS);
+            }
+        }
+    }
+
+    /** Parks until somebody has something, unless somebody has already. */
+    private void sleep() {
+        awake = false; // before the last look: pairs with the write before wake
+        boolean something;
+        synchronized (this) {
+            something = entries > 0;
+        }
+        if (something | look()) {
+            awake = true;
+            return;
+        }
+        while (!awake) {
+            LockSupport.park(this);
+        }
+    }
+
+    private boolean look() {
+        boolean busy = false;
+        for (ServerConnection connection : watched) {
+            busy |= connection.look();
+        }
+        return busy;
+    }
+
+    /** Sees to all that is due; true while anything waits. */
+    private boolean tick() {
+        long now = System.nanoTime();
+        Entry due = null;
+        synchronized (this) {
+            if (entries == 0) {
+                return false;
+            }
+            long end = Math.floorDiv(now, TICK_NANOS);
+            for (long tick = Math.max(lastTick + 1, end - SLOTS + 1); tick <= end; tick++) {
+                Entry head = wheel[Math.floorMod(tick, SLOTS)];
+                for (Entry entry = head.following; entry != head;) {
+                    Entry following = entry.following;
+                    if (entry.deadlineNanos - now <= 0) {
+                        entry.unlink();
+                        entries--;
+                        entry.following = due; // not in the wheel: previous is null
+                        due = entry;
+                    }
+                    entry = following;
+                }
+            }
+            lastTick = Math.max(lastTick, end);
+        }
+        while (due != null) {
+            Entry entry = due;
+            due = entry.following;
+            runOne(entry);
+        }
+        return true;
+    }
+
+    private static void runOne(Entry entry) {
+        try {
+            entry.atEnd.run();
+        } catch (RuntimeException | Error e) {
+            // The others are due as well.
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package org.rdmasockets.internal.rpc.call;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+
+/**
+ * A connection that carries frames, in order and once each. Any thread may send; one thread at a time receives.
+ * Deadlines are of {@code System.nanoTime}, {@code Long.MAX_VALUE} for none.
+ */
+public interface Carrier extends AutoCloseable {
+    /**
+     * Sends a frame, which is not kept. Waits while the peer takes nothing, until the deadline or the carrier's limit
+     * for that is over. If another thread is sending, the frame may be held instead: {@link #flush} has to follow.
+     *
+     * @throws IOException {@code SocketTimeoutException} if the deadline is over, {@code InterruptedIOException} if
+     *         this virtual thread was interrupted, and nothing was sent; any other if the connection is over
+     */
+    void send(Frame frame, long deadlineNanos) throws IOException;
+
+    /**
+     * Waits for the next frame.
+     *
+     * @throws IOException {@code SocketTimeoutException} if none has come, or after {@link #wakeup},
+     *         {@code InterruptedIOException} if this virtual thread was interrupted, else if the connection is over
+     */
+    Frame receive(long deadlineNanos) throws IOException;
+
+    /** Sends the thread away that waits in {@link #receive}, or the next one that would wait there. */
+    void wakeup();
+
+    /**
+     * Takes the next frame without waiting, of the last message, or {@code further} of one come since; null for none.
+     * Throws as {@link #receive}, without its wait.
+     */
+    default Frame poll(boolean further) throws IOException {
+        return null;
+    }
+
+    /** Holds a frame to be sent in one message with others, behind those that are held; false if it has no room. */
+    default boolean hold(Frame frame) {
+        return false;
+    }
+
+    /** Whether anything is held, and not sent yet. */
+    default boolean holds() {
+        return false;
+    }
+
+    /**
+     * Sends what is held, unless another thread is sending: that has to flush when it has done so. Fails as
+     * {@link #send}: what was not sent is held still.
+     */
+    default void flush(long deadlineNanos) throws IOException {
+        // Nothing is held.
+    }
+
+    /** The name of the device or protocol that leads to the peer. */
+    String transport();
+
+    /** This end. */
+    InetSocketAddress localAddress();
+
+    /** The other end. */
+    InetSocketAddress remoteAddress();
+
+    /** Ends the connection: who sends or receives is told so. Idempotent, does not block. */
+    @Override
+    void close();
+
+    /** Where carriers come from. */
+    interface Listener extends AutoCloseable {
+        /** Waits for the next connection; throws {@code IOException} if there will be none. */
+        Carrier accept() throws IOException;
+
+        /** Where this listens. */
+        InetSocketAddress localAddress();
+
+        /** Packets that were dropped because they were no good, or there was no room; 0 where there are none. */
+        default long dropped() {
+            return 0;
+        }
+
+        /** Stops listening. Connections go on, but for those that nobody has accepted. */
+        @Override
+        void close();
+    }
+}

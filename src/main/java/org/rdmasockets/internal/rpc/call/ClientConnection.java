@@ -1,0 +1,419 @@
+package org.rdmasockets.internal.rpc.call;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A client's end. Callers that wait take turns reading; while none does, a virtual thread reads for those who listen or
+ * wait for a place.
+ */
+public final class ClientConnection extends CallConnection {
+    /** How many bytes name a client. */
+    public static final int IDENTITY_BYTES = 16;
+
+    /** More places than any client takes, and few enough to be added to. */
+    private static final int MOST_PLACES = 1 << 28;
+
+    private final AtomicInteger nextCall = new AtomicInteger();
+    /** How many calls the server takes at a time. */
+    private final Semaphore places;
+    private final long serverInstance;
+    private volatile boolean leaving;
+    /** Whose turn it is, null for nobody's; guarded by turns. Who comes to it looks once more before it reads. */
+    private Object reading;
+    /** Who else waits, in order; guarded by turns. */
+    private final Set<CallStream.Waiter> standing = new LinkedHashSet<>();
+    /** Calls that somebody listens to; guarded by turns. */
+    private final Set<CallStream> listened = new LinkedHashSet<>();
+    final Object turns = new Object();
+    /** How many frames have come in the last message; the reader only. */
+    private int together;
+    /** How many threads wait for a place; guarded by turns. */
+    private int placeless;
+    /** Reads for those who listen or wait for a place; null while there is none. Guarded by turns. */
+    private Thread background;
+
+    /**
+     * A call to be made: a method, headers and the first message, both null for none, whether that is the
+     * {@code last}, a deadline of {@code System.nanoTime}, {@code Long.MAX_VALUE} for none, and for a call that runs at
+     * most once its number, else 0, the number below which all are over, and whether it was sent before.
+     */
+    public record Start(String method, byte[] metadata, byte[] message, boolean last, long deadlineNanos, long number,
+            long answered, boolean repeat) {
+    }
+
+    /**
+     * Greets the server, in the name of a client that has used numbers up to {@code sentUpTo}. Fails if the server does
+     * not answer well within {@code limitNanos}: one that has just started loads its code first.
+     */
+    public ClientConnection(Carrier carrier, int maxMessage, byte[] identity, long sentUpTo, long limitNanos)
+            throws IOException {
+        super(carrier, maxMessage);
+        boolean greeted = false;
+        try {
+            carrier.send(hello(ByteBuffer.allocate(IDENTITY_BYTES + Long.BYTES).put(identity).putLong(sentUpTo)
+                    .array()), System.nanoTime() + limitNanos);
+            Frame answer = receiveHello(limitNanos);
+            if (answer.message.length != Long.BYTES || answer.answered < 1 || answer.answered > Integer.MAX_VALUE) {
+                throw new ProtocolViolation("a server's greeting is " + answer);
+            }
+            serverInstance = ByteBuffer.wrap(answer.message).getLong();
+            places = new Semaphore((int) Math.min(answer.answered, MOST_PLACES), true);
+            greeted = true;
+        } finally {
+            if (!greeted) {
+                carrier.close();
+            }
+        }
+    }
+
+    /** Drawn by the server when it started: another number is another server, or the same one started anew. */
+    public long serverInstance() {
+        return serverInstance;
+    }
+
+    /** Whether new calls may begin here: not when the server leaves, or the connection is over. */
+    public boolean isOpen() {
+        return !leaving && failure() == null;
+    }
+
+    /**
+     * Begins a call. Waits while the server has as many as it takes, and throws {@code InterruptedIOException} if this
+     * thread is interrupted then. The call has ended already if the connection is over, or the time.
+     *
+     * @param listener told of news; null if somebody will wait
+     */
+    public CallStream begin(Start start, Runnable listener) throws IOException {
+        checkLength(start.message());
+        CallStream call = new CallStream(this, nextCall.incrementAndGet(), start.method(), start.deadlineNanos());
+        if (!takePlace(start.deadlineNanos())) {
+            call.end(Code.DEADLINE_EXCEEDED, "the time was over before the server could take one more call", null,
+                    Frame.NOT_BEGUN);
+            return call;
+        }
+        try {
+            calls.put(call.id, call);
+            if (isOpen()) { // after it can be seen: pairs with over
+                send(call, start, listener);
+            } else {
+                over(call);
+                call.end(Code.UNAVAILABLE, "the server leaves", null, Frame.NOT_BEGUN);
+            }
+        } catch (Throwable e) {
+            over(call);
+            throw e;
+        }
+        return call;
+    }
+
+    private void send(CallStream call, Start start, Runnable listener) {
+        if (listener != null) {
+            call.listen(listener);
+        }
+        if (start.deadlineNanos() != Long.MAX_VALUE && listener != null) {
+            call.timer(CallTimer.at(start.deadlineNanos(), () -> Thread.startVirtualThread(() -> call.cancel(
+                    Code.DEADLINE_EXCEEDED, "the time of the call is over"))));
+        }
+        boolean numbered = start.number() > 0;
+        Frame frame = new Frame(Frame.CALL, (start.last() ? Frame.LAST : 0) | (numbered ? Frame.NUMBERED : 0)
+                | (start.repeat() ? Frame.REPEAT : 0), call.id, start.message());
+        frame.text = start.method();
+        frame.metadata = start.metadata();
+        frame.number = start.number();
+        frame.answered = start.answered();
+        frame.value = call.microsLeft();
+        call.sentWithCall(start.message(), start.last());
+        if (!sendOrFail(frame, call, start.deadlineNanos())) {
+            over(call);
+            call.end(Code.DEADLINE_EXCEEDED, "the time was over before the connection could take one more call", null,
+                    Frame.NOT_BEGUN);
+            call.signal();
+        }
+        if (failure() != null) {
+            lose(call, failure());
+        }
+    }
+
+    /** Waits for a place; false if the time is over. Meanwhile one thread reads: calls that none waits for may end. */
+    private boolean takePlace(long deadlineNanos) throws IOException {
+        if (places.tryAcquire()) {
+            return true;
+        }
+        synchronized (turns) {
+            placeless++;
+        }
+        try {
+            letBackgroundRead();
+            return places.tryAcquire(deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE
+                    : deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted before the call began");
+        } finally {
+            synchronized (turns) {
+                placeless--;
+            }
+        }
+    }
+
+    /** No new call begins here: those that wait for a place find that out. */
+    private void openPlaces() {
+        places.release(MOST_PLACES);
+    }
+
+    @Override
+    boolean await(CallStream call, int what, long untilNanos) throws IOException {
+        CallStream.Waiter waiter = call.waits(what);
+        try {
+            while (!waiter.isReady()) {
+                boolean reads = takeTurn(waiter);
+                if (reads && waiter.isReady()) {
+                    return true; // whose turn it was has read it meanwhile, and perhaps nothing follows
+                }
+                if (!(reads ? readSome(untilNanos) : park(call, untilNanos))) {
+                    return waiter.isReady();
+                }
+                if (failure() != null) {
+                    lose(call, failure()); // an Error may have kept who failed from that
+                } else if (reads && !waiter.isReady()) {
+                    letOthersCall();
+                }
+            }
+            return true;
+        } finally {
+            waiter.end();
+            leaveTurn(waiter);
+        }
+    }
+
+    private boolean takeTurn(CallStream.Waiter who) {
+        synchronized (turns) {
+            if (reading == null || reading == who) {
+                reading = who;
+                standing.remove(who);
+                return true;
+            }
+            standing.add(who);
+            return false;
+        }
+    }
+
+    /** Ends a wait. Whose turn it was hands it on, to who has waited for longest and still does. */
+    private void leaveTurn(Object who) {
+        Thread next = null;
+        synchronized (turns) {
+            standing.remove(who);
+            if (reading != who) {
+                return;
+            }
+            reading = null;
+            for (Iterator<CallStream.Waiter> all = standing.iterator(); reading == null && all.hasNext();) {
+                CallStream.Waiter waiter = all.next();
+                all.remove();
+                if (!waiter.isReady()) { // else it has been told, and leaves by itself
+                    reading = waiter;
+                    next = waiter.thread;
+                }
+            }
+            if (reading == null && needsBackground()) {
+                reading = background;
+                next = background;
+            }
+        }
+        if (next == null || !next.isVirtual()) {
+            nobodyComes(); // a platform thread may take long to wake up
+        }
+        LockSupport.unpark(next);
+    }
+
+    /** Reads frames, which may be any call's, as many as have come together; false if none has come in time. */
+    private boolean readSome(long untilNanos) throws IOException {
+        try {
+            int count = 0;
+            for (Frame frame = receive(untilNanos, 0); frame != null; frame = carrier().poll(false)) {
+                apply(frame);
+                count++;
+            }
+            together = count;
+        } catch (SocketTimeoutException e) {
+            return untilNanos - System.nanoTime() > 0; // it was woken up, for whom read before perhaps
+        } catch (InterruptedIOException e) {
+            throw e;
+        } catch (IOException | RuntimeException | Error e) {
+            fail("cannot receive", e);
+        }
+        return true;
+    }
+
+    /** Those who were answered together are likely to call again: their calls go together if the reader comes later. */
+    private void letOthersCall() {
+        if (together > 1 && Thread.currentThread().isVirtual()) {
+            Thread.yield(); // to behind those that were woken
+        }
+    }
+
+    @Override
+    void onListener(CallStream call) {
+        synchronized (turns) {
+            if (call.code() < 0) {
+                listened.add(call);
+            }
+        }
+        letBackgroundRead();
+    }
+
+    /** Turns held: whether threads wait, or listen, that do not read themselves. */
+    private boolean needsBackground() {
+        return !listened.isEmpty() || placeless > 0;
+    }
+
+    private void letBackgroundRead() {
+        Thread idle = null;
+        synchronized (turns) {
+            if (background == null) {
+                background = Thread.ofVirtual().name("rdma-rpc-reader").start(this::readForListeners);
+            } else if (reading == null) {
+                idle = background; // parked since it was not needed any more
+            }
+        }
+        LockSupport.unpark(idle);
+    }
+
+    private void readForListeners() {
+        try {
+            readWhileOpen(Thread.currentThread());
+        } finally {
+            leaveTurn(Thread.currentThread());
+        }
+    }
+
+    private void readWhileOpen(Thread me) {
+        while (failure() == null) {
+            boolean mine;
+            synchronized (turns) {
+                mine = needsBackground() && (reading == null || reading == me);
+                if (mine) {
+                    reading = me;
+                }
+            }
+            try {
+                if (mine) {
+                    readSome(Long.MAX_VALUE);
+                    letOthersCall();
+                } else {
+                    leaveTurn(me); // if it was handed on to this thread when it was not needed any more
+                    LockSupport.park(this);
+                }
+            } catch (IOException e) {
+                Thread.interrupted(); // nobody interrupts this thread for a reason
+            }
+        }
+    }
+
+    @Override
+    void applyOther(Frame frame) throws IOException {
+        if (frame.kind != Frame.GOAWAY) {
+            throw new ProtocolViolation("a client got " + frame);
+        }
+        boolean first = !leaving;
+        leaving = true;
+        if (first) {
+            openPlaces();
+        }
+        closeIfDone();
+    }
+
+    /** Tells the server that it may forget answers to all numbers below one. */
+    public void answered(long below) {
+        Frame frame = new Frame(Frame.ANSWERED, Frame.NUMBERED, 0);
+        frame.answered = below;
+        sendSoon(frame);
+    }
+
+    private void closeIfDone() {
+        if (leaving && calls.isEmpty()) {
+            fail(new IOException("the server has shut down"));
+        }
+    }
+
+    @Override
+    void lastArrived(CallStream call, Frame frame) {
+        call.end(frame.code, frame.text, frame.metadata, frame.flags & Frame.NOT_BEGUN);
+        over(call);
+    }
+
+    private void over(CallStream call) {
+        if (calls.remove(call.id) != null) {
+            places.release();
+            if (call.isListened()) {
+                synchronized (turns) {
+                    listened.remove(call);
+                }
+            }
+            closeIfDone();
+        }
+    }
+
+    @Override
+    void cancelArrived(CallStream call, Frame frame) throws IOException {
+        throw new ProtocolViolation("a server got rid of call " + call.id + " without an end");
+    }
+
+    @Override
+    void cancelled(CallStream call, int status) {
+        over(call);
+        Frame frame = new Frame(Frame.CANCEL, 0, call.id);
+        frame.code = status;
+        sendSoon(frame);
+        boolean wakes;
+        synchronized (turns) { // pairs with takeTurn: who reads for the call has not looked at it yet, or waits
+            wakes = reading instanceof CallStream.Waiter waiter && waiter.call == call
+                    && waiter.thread != Thread.currentThread();
+        }
+        if (wakes) {
+            carrier().wakeup(); // the server may never say anything more
+        }
+    }
+
+    @Override
+    void notSent(CallStream call) {
+        call.cancel(Code.DEADLINE_EXCEEDED, "the time of the call is over");
+    }
+
+    @Override
+    void onFailed(IOException reason) {
+        Thread reader;
+        synchronized (turns) {
+            reader = background;
+        }
+        openPlaces();
+        LockSupport.unpark(reader);
+        for (CallStream call : calls.values()) {
+            try {
+                lose(call, reason);
+            } catch (RuntimeException | Error e) {
+                call.unparkAll(); // the others are to hear of it as well; who waits for this one finds out
+            }
+        }
+    }
+
+    private void lose(CallStream call, IOException reason) {
+        over(call);
+        call.end(Code.UNAVAILABLE, "the connection to the server was lost: " + reason.getMessage(), null, -1);
+        call.signal();
+    }
+
+    /** Ends the connection, and all calls. Idempotent. */
+    public void close() {
+        fail(new IOException("the client is closed"));
+    }
+}

@@ -1,0 +1,378 @@
+package org.rdmasockets.internal.rpc.call;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.endpoint.LocalRegion;
+import org.rdmasockets.endpoint.Message;
+import org.rdmasockets.endpoint.Pending;
+import org.rdmasockets.endpoint.RdmaEndpoint;
+import org.rdmasockets.endpoint.RdmaEndpointBuilder;
+import org.rdmasockets.endpoint.RdmaEndpointServer;
+import org.rdmasockets.internal.lock.CallerLock;
+
+/**
+ * Frames in messages of an endpoint. What is short is copied into one of a few slots, which are used in turn: a sender
+ * waits for a slot only while the peer takes nothing. Short frames that come together go in one message.
+ */
+public final class EndpointCarrier implements Carrier {
+    private static final int SLOTS = 16;
+    /** A page of payload, and the frame around it. */
+    private static final int SLOT_BYTES = 4608;
+    /** As many bytes as most connections ever need to gather frames. */
+    private static final int FIRST_BYTES = 256;
+    private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+    /** How long a peer may take nothing. */
+    private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+    private final RdmaEndpoint endpoint;
+    private final String transport;
+    private final CallerLock sendLock = new CallerLock();
+    /** Slots, what is in progress in each, and the next; guarded by sendLock. */
+    private final LocalRegion[] slots = new LocalRegion[SLOTS];
+    private final Pending<?>[] pending = new Pending<?>[SLOTS];
+    private int next;
+    /** The frames of the next message, as they go; guarded by batch, as where the last begins. */
+    private ByteBuffer gathered = ByteBuffer.allocate(FIRST_BYTES);
+    private int last;
+    /** How many they are; written under batch, after the frame. */
+    private volatile int held;
+    /** Held for a copy only, within sendLock or alone. */
+    private final Object batch = new Object();
+    /** The rest of the message that came last; the reader only. */
+    private ByteBuffer arrived = NOTHING;
+    /** The last long message, and its memory while it is on its way after its sender has left; null otherwise. */
+    private Pending<?> longPending;
+    private LocalRegion longRegion;
+
+    /** Frames over a connected endpoint, used for nothing else, which ends with this. Throws if it gives no memory. */
+    public EndpointCarrier(RdmaEndpoint endpoint) throws IOException {
+        this.endpoint = endpoint;
+        transport = endpoint.device().name();
+        try {
+            LocalRegion memory = endpoint.allocate((long) SLOTS * SLOT_BYTES);
+            for (int i = 0; i < SLOTS; i++) {
+                slots[i] = memory.slice((long) i * SLOT_BYTES, SLOT_BYTES);
+            }
+        } catch (Throwable e) {
+            end();
+            throw e;
+        }
+    }
+
+    /** An endpoint as this wants it. */
+    private static RdmaEndpointBuilder builder(int maxMessage) {
+        return RdmaEndpoint.builder().maxMessage((long) maxMessage + Frame.MAX_OVERHEAD)
+                .operationTimeout(Duration.ofNanos(STALL_NANOS));
+    }
+
+    /**
+     * Connects within a limit of more than nothing; {@code maxMessage} is of the calls' messages that come back. Throws
+     * as {@link RdmaEndpointBuilder#connect(InetSocketAddress)}.
+     */
+    public static Carrier connect(InetSocketAddress server, int maxMessage, long limitNanos) throws IOException {
+        return new EndpointCarrier(builder(maxMessage).connectTimeout(Duration.ofNanos(limitNanos)).connect(server));
+    }
+
+    /**
+     * Listens; {@code maxMessage} is of the calls' messages that come in. Throws as
+     * {@link RdmaEndpointBuilder#listen(InetSocketAddress)}.
+     */
+    public static Listener listen(InetSocketAddress local, int maxMessage) throws IOException {
+        RdmaEndpointServer server = builder(maxMessage).listen(local);
+        return new Listener() {
+            @Override
+            public Carrier accept() throws IOException {
+                return new EndpointCarrier(server.accept());
+            }
+
+            @Override
+            public InetSocketAddress localAddress() {
+                return server.localAddress();
+            }
+
+            @Override
+            public void close() {
+                server.close();
+            }
+        };
+    }
+
+    @Override
+    public void send(Frame frame, long deadlineNanos) throws IOException {
+        int size = frame.size();
+        if (!sendLock.tryLock()) {
+            if (gather(frame, size)) {
+                return; // who has the lock flushes then: pairs with flush
+            }
+            lock(deadlineNanos);
+        }
+        try {
+            awaitSlot(deadlineNanos);
+            if (size <= SLOT_BYTES) {
+                while (!gather(frame, size)) {
+                    post();
+                    awaitSlot(deadlineNanos);
+                }
+                post();
+            } else {
+                post();
+                sendLong(frame, size, deadlineNanos);
+            }
+        } catch (IllegalStateException e) {
+            throw new IOException("the connection is closed", e); // and its memory with it
+        } catch (Error e) {
+            spoil();
+            throw e;
+        } finally {
+            sendLock.unlock();
+        }
+    }
+
+    /** Frames of other calls may be lost: a thread with stack to spare ends the connection. */
+    private void spoil() {
+        Thread.ofVirtual().name("rdma-rpc-end").start(endpoint::close);
+    }
+
+    @Override
+    public boolean hold(Frame frame) {
+        return gather(frame, frame.size());
+    }
+
+    @Override
+    public boolean holds() {
+        return held > 0;
+    }
+
+    @Override
+    public void flush(long deadlineNanos) throws IOException {
+        while (held > 0 && sendLock.tryLock()) {
+            try {
+                awaitSlot(deadlineNanos);
+                post();
+            } catch (IllegalStateException e) {
+                throw new IOException("the connection is closed", e);
+            } catch (Error e) {
+                spoil();
+                throw e;
+            } finally {
+                sendLock.unlock();
+            }
+        }
+    }
+
+    /** Puts a frame behind those that go next, if it has room in the same message. */
+    private boolean gather(Frame frame, int size) {
+        synchronized (batch) {
+            int at = gathered.position();
+            if (at + size > SLOT_BYTES) {
+                return false;
+            }
+            if (gathered.remaining() < size) {
+                int larger = Math.min(SLOT_BYTES, Math.max(2 * gathered.capacity(), at + size));
+                gathered = ByteBuffer.allocate(larger).put(gathered.flip());
+            }
+            frame.encode(gathered);
+            if (at > 0) {
+                gathered.putShort(last + Frame.LENGTH_OFFSET, (short) (at - last));
+            }
+            last = at;
+            held = held + 1;
+            return true;
+        }
+    }
+
+    /** sendLock held, and the next slot is free: sends what was gathered, if anything, as one message. */
+    private void post() throws IOException {
+        int slot = next;
+        int size;
+        synchronized (batch) {
+            size = gathered.position();
+            if (size == 0) {
+                return;
+            }
+            slots[slot].put(0, gathered.array(), size);
+            gathered.clear();
+            held = 0;
+        }
+        pending[slot] = endpoint.startSend(size == SLOT_BYTES ? slots[slot] : slots[slot].slice(0, size));
+        next = (slot + 1) % SLOTS;
+    }
+
+    /** sendLock held: waits until the message that had the next slot before is with the peer. */
+    private void awaitSlot(long deadlineNanos) throws IOException {
+        if (pending[next] != null) {
+            await(pending[next], deadlineNanos);
+            pending[next] = null;
+        }
+    }
+
+    /** The time until a deadline, or until a peer that takes nothing is given up. */
+    private static long patience(long deadlineNanos) {
+        return deadlineNanos == Long.MAX_VALUE ? STALL_NANOS
+                : Math.clamp(deadlineNanos - System.nanoTime(), 0, STALL_NANOS);
+    }
+
+    /** The failure after such a time. */
+    private static IOException late(long deadlineNanos) {
+        return deadlineNanos != Long.MAX_VALUE && deadlineNanos - System.nanoTime() <= 0
+                ? new SocketTimeoutException("there was no room in time")
+                : new IOException("the peer has taken nothing for " + TimeUnit.NANOSECONDS.toSeconds(STALL_NANOS)
+                        + " s");
+    }
+
+    private void lock(long deadlineNanos) throws IOException {
+        try {
+            if (!sendLock.tryLock(patience(deadlineNanos))) {
+                throw late(deadlineNanos);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted before a frame was sent");
+        }
+    }
+
+    private static void await(Pending<?> before, long deadlineNanos) throws IOException {
+        if (before.isDone()) {
+            before.await();
+            return;
+        }
+        try {
+            before.await(Duration.ofNanos(patience(deadlineNanos)));
+        } catch (SocketTimeoutException e) {
+            throw late(deadlineNanos);
+        }
+    }
+
+    /** Waits until the message is with the peer, or the deadline is over: then the next long one waits for that. */
+    private void sendLong(Frame frame, int size, long deadlineNanos) throws IOException {
+        if (longRegion != null) {
+            await(longPending, deadlineNanos);
+            longRegion.close();
+            longRegion = null;
+        }
+        LocalRegion region = endpoint.allocate(size);
+        boolean goesOn = false;
+        try {
+            byte[] head = new byte[frame.message == null ? size : size - frame.message.length];
+            frame.encodeHead(ByteBuffer.wrap(head));
+            region.put(0, head, head.length);
+            if (frame.message != null) {
+                region.put(head.length, frame.message, frame.message.length);
+            }
+            longPending = endpoint.startSend(region);
+            goesOn = !isSent(deadlineNanos);
+        } finally {
+            if (goesOn) {
+                longRegion = region;
+            } else {
+                region.close();
+            }
+        }
+    }
+
+    private boolean isSent(long deadlineNanos) throws IOException {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    await(longPending, deadlineNanos);
+                    return true;
+                } catch (SocketTimeoutException e) {
+                    return false;
+                } catch (InterruptedIOException e) {
+                    interrupted |= Thread.interrupted(); // it has begun, and has to be whole
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    @Override
+    public Frame receive(long deadlineNanos) throws IOException {
+        Frame next = poll(false);
+        if (next != null) {
+            return next;
+        }
+        try (Message message = deadlineNanos == Long.MAX_VALUE ? endpoint.receive()
+                : endpoint.receive(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())))) {
+            return firstOf(message);
+        } catch (IllegalStateException e) {
+            throw new IOException("the connection is closed", e);
+        }
+    }
+
+    @Override
+    public Frame poll(boolean further) throws IOException {
+        if (arrived.hasRemaining()) {
+            return nextArrived();
+        }
+        try (Message message = further ? endpoint.poll() : null) {
+            return message == null ? null : firstOf(message);
+        } catch (IllegalStateException e) {
+            throw new IOException("the connection is closed", e);
+        }
+    }
+
+    @Override
+    public void wakeup() {
+        endpoint.wakeup();
+    }
+
+    private Frame firstOf(Message message) throws ProtocolViolation {
+        arrived = ByteBuffer.wrap(message.toArray());
+        return nextArrived();
+    }
+
+    private Frame nextArrived() throws ProtocolViolation {
+        Frame frame = Frame.decodeNext(arrived);
+        if (!arrived.hasRemaining()) {
+            arrived = NOTHING; // it may have been long
+        }
+        return frame;
+    }
+
+    @Override
+    public String transport() {
+        return transport;
+    }
+
+    @Override
+    public InetSocketAddress localAddress() {
+        return endpoint.localAddress();
+    }
+
+    @Override
+    public InetSocketAddress remoteAddress() {
+        return endpoint.remoteAddress();
+    }
+
+    /** Held frames go before, if there is room: an answer that was the last, perhaps. */
+    @Override
+    public void close() {
+        try {
+            flush(System.nanoTime());
+        } catch (IOException | RuntimeException e) {
+            // It is over, or the peer takes nothing.
+        } finally {
+            end();
+        }
+    }
+
+    /** Where no stack is left to close the endpoint, a thread that has some does it: nothing else would. */
+    private void end() {
+        try {
+            endpoint.close();
+        } catch (Error e) {
+            spoil();
+            throw e;
+        }
+    }
+}

@@ -1,0 +1,219 @@
+package org.rdmasockets.internal.rpc.call;
+
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * What a server remembers of numbered calls, so that a repeated one is answered and not run again: for each client the
+ * calls that run, the answers that it has not acknowledged, and a floor below which nothing is remembered. What was
+ * forgotten is never run again, whatever the reason: its number is not above the floor.
+ *
+ * <p>An answer is kept until its client says that it has it, and without that for the time to keep; the client's own
+ * answers alone, beyond its share of all bytes, end it sooner. Then it may be forgotten: at once if its client has no
+ * connection, else when bytes run out. Clients without a connection go when bytes run out, those first that are gone
+ * for longest. If all is younger, and bytes have run out twice, new numbered calls are refused: that breaks no promise.
+ */
+final class ResponseCache {
+    /** What a call without an answer, and what is beside each answer, weighs. */
+    private static final int ENTRY_BYTES = 256;
+    /** No client has more than this part of all. */
+    private static final int SHARE = 8;
+    /** All are looked through so often in the time that answers are kept. */
+    private static final int LOOKS = 64;
+
+    private final long maxBytes;
+    private final long keepNanos;
+    /** By the identity, those longest without a connection first; guarded by this, as all that it leads to. */
+    private final Map<String, Client> clients = new LinkedHashMap<>(16, 0.75f, true);
+    private long bytes;
+    /** When all were looked through. */
+    private long lookedNanos = System.nanoTime();
+
+    /** One client. */
+    final class Client {
+        private final Map<Long, Entry> calls = new LinkedHashMap<>();
+        private long floor;
+        private long clientBytes;
+        private int connections;
+        private long leftNanos;
+        private boolean forgotten;
+    }
+
+    /** One call. */
+    static final class Entry {
+        private final Client client;
+        private final long number;
+        private Frame answer;
+        private long answeredNanos;
+        private long weight = ENTRY_BYTES;
+        /** Who wants the answer: the last that has asked. */
+        private ServerConnection connection;
+        private int callId;
+
+        private Entry(Client client, long number) {
+            this.client = client;
+            this.number = number;
+        }
+    }
+
+    /** What to do with a numbered call. */
+    enum Verdict {
+        /** It is new: run it. */
+        RUN,
+        /** It runs, and its answer goes to who has asked last; or its answer is there. */
+        KNOWN,
+        /** It is forgotten: nobody knows. */
+        FORGOTTEN
+    }
+
+    /** What was found. */
+    record Finding(Verdict verdict, Entry entry, Frame answer) {}
+
+    /** An empty memory; a client without a connection is remembered for a time. */
+    ResponseCache(long maxBytes, long keepNanos) {
+        this.maxBytes = maxBytes;
+        this.keepNanos = keepNanos;
+    }
+
+    synchronized Client arrive(String identity, long sentUpTo) {
+        forgetLate();
+        Client client = clients.get(identity);
+        if (client == null) {
+            client = new Client();
+            client.floor = sentUpTo; // what was sent before may have been run and forgotten
+            clients.put(identity, client);
+            bytes += ENTRY_BYTES;
+        }
+        client.connections++;
+        return client;
+    }
+
+    synchronized void leave(Client client) {
+        client.connections--;
+        client.leftNanos = System.nanoTime();
+    }
+
+    private void forgetLate() {
+        long now = System.nanoTime();
+        for (Iterator<Client> all = clients.values().iterator(); all.hasNext();) {
+            Client client = all.next();
+            if (client.connections == 0 && (now - client.leftNanos >= keepNanos || bytes > maxBytes)) {
+                bytes -= client.clientBytes + ENTRY_BYTES;
+                client.forgotten = true; // those that run go on
+                all.remove();
+            }
+        }
+    }
+
+    /** Looks a call up, which is remembered from now on. */
+    synchronized Finding find(Client client, Frame call, ServerConnection connection) {
+        acknowledge(client, call.answered);
+        Entry entry = client.calls.get(call.number);
+        if (entry != null) {
+            entry.connection = connection;
+            entry.callId = call.call;
+            return new Finding(Verdict.KNOWN, entry, entry.answer);
+        }
+        if (call.number <= client.floor) {
+            return new Finding(Verdict.FORGOTTEN, null, null);
+        }
+        entry = new Entry(client, call.number);
+        entry.connection = connection;
+        entry.callId = call.call;
+        client.calls.put(call.number, entry);
+        weigh(client, ENTRY_BYTES);
+        return new Finding(Verdict.RUN, entry, null);
+    }
+
+    /** The client has said that it has all answers below a number. */
+    synchronized void answered(Client client, long below) {
+        acknowledge(client, below);
+    }
+
+    /** The client has all answers below a number. */
+    private void acknowledge(Client client, long answered) {
+        if (answered <= client.floor) {
+            return;
+        }
+        for (Iterator<Entry> all = client.calls.values().iterator(); all.hasNext();) {
+            Entry entry = all.next();
+            if (entry.number < answered && entry.answer != null) {
+                weigh(client, -entry.weight);
+                all.remove();
+            } else if (entry.number >= answered) {
+                break; // numbers come about in order
+            }
+        }
+        client.floor = Math.max(client.floor, answered - 1);
+    }
+
+    /** Where an answer goes. */
+    record Address(ServerConnection connection, int callId) {}
+
+    /** A call has its answer. */
+    synchronized Address answered(Entry entry, Frame answer) {
+        Client client = entry.client;
+        entry.answer = answer;
+        entry.answeredNanos = System.nanoTime();
+        long more = (answer.message == null ? 0 : answer.message.length)
+                + (answer.metadata == null ? 0 : answer.metadata.length);
+        entry.weight += more;
+        weigh(client, more);
+        forgetBeyond(client, maxBytes / SHARE);
+        if (bytes > maxBytes) {
+            forgetLate();
+            forgetOld();
+        }
+        return new Address(entry.connection, entry.callId);
+    }
+
+    /** Forgets the oldest answers of a client until it has no more than so many bytes. */
+    private void forgetBeyond(Client client, long limit) {
+        for (Iterator<Entry> all = client.calls.values().iterator(); all.hasNext() && client.clientBytes > limit;) {
+            Entry oldest = all.next();
+            if (oldest.answer != null) {
+                client.floor = Math.max(client.floor, oldest.number);
+                weigh(client, -oldest.weight);
+                all.remove();
+            }
+        }
+    }
+
+    /** Bytes have run out: forgets what has been kept for its time, of clients that have a connection as well. */
+    private void forgetOld() {
+        long now = System.nanoTime();
+        if (now - lookedNanos < keepNanos / LOOKS) {
+            return; // that would find little more than the last time
+        }
+        lookedNanos = now;
+        for (Client client : clients.values()) {
+            for (Iterator<Entry> all = client.calls.values().iterator(); all.hasNext();) {
+                Entry entry = all.next();
+                if (entry.answer != null && now - entry.answeredNanos >= keepNanos) {
+                    client.floor = Math.max(client.floor, entry.number);
+                    weigh(client, -entry.weight);
+                    all.remove();
+                }
+            }
+        }
+    }
+
+    synchronized boolean hasRoom(Client client) {
+        forgetBeyond(client, maxBytes / SHARE - 1); // the call itself counts already
+        if (bytes >= 2 * maxBytes) {
+            forgetLate();
+            forgetOld();
+        }
+        return client.clientBytes < maxBytes / SHARE && bytes < 2 * maxBytes;
+    }
+
+    private void weigh(Client client, long more) {
+        client.clientBytes += more;
+        bytes += client.forgotten ? 0 : more;
+    }
+
+    synchronized long bytes() {
+        return bytes;
+    }
+}

@@ -1,0 +1,472 @@
+package org.rdmasockets.internal.rpc.call;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.internal.log.Log;
+
+/** A server's end. One virtual thread reads; it runs quick methods, and before others starts its successor. */
+final class ServerConnection extends CallConnection {
+    private static final Log LOG = new Log(ServerConnection.class);
+    /** A method is quick if it takes no longer. */
+    private static final long QUICK_NANOS = 50_000;
+
+    /** Of so many calls, the answers may go together. */
+    private static final int MOST_HELD = 64;
+
+    /** The reader reads. */
+    private static final int READS = 0;
+    /** The reader runs a method. */
+    private static final int RUNS = 1;
+    /** No turn. */
+    private static final long NOBODY = -1;
+    /** How long a server that shuts down waits for clients to hear of it. */
+    private static final Duration GRACE = Duration.ofMillis(500);
+
+    private final CallServer server;
+    private ResponseCache.Client client;
+    /** READS or RUNS, above a count of readers and runs: who finds another count is not the reader any more. */
+    private final AtomicLong reader = new AtomicLong();
+    /** What the reader runs; written before RUNS. */
+    private CallMethod.Unary running;
+    /** The state at the last look, and since when by count of looks; timer's thread only. */
+    private long lookedAt;
+    private volatile Thread readerThread;
+    /** Since when answers are held, or before that; the reader only. */
+    private long heldSince;
+    /** Ends of calls that wait until the client takes them. */
+    private final AtomicInteger late = new AtomicInteger();
+    private final AtomicInteger calling = new AtomicInteger();
+    private volatile boolean greeted;
+    private volatile boolean leaving;
+    private volatile boolean graceOver;
+
+    ServerConnection(CallServer server, Carrier carrier) {
+        super(carrier, server.settings.maxMessage());
+        this.server = server;
+    }
+
+    /** Greets the client, then reads until the end; on a virtual thread. */
+    void serve() {
+        try {
+            Frame hello = receiveHello(HELLO_NANOS);
+            int identity = ClientConnection.IDENTITY_BYTES;
+            if (hello.message.length != identity + Long.BYTES) {
+                throw new ProtocolViolation("a client's greeting is " + hello);
+            }
+            client = server.memory.arrive(HexFormat.of().formatHex(hello.message, 0, identity),
+                    ByteBuffer.wrap(hello.message).getLong(identity));
+            Frame answer = hello(ByteBuffer.allocate(Long.BYTES).putLong(server.instance).array());
+            answer.answered = server.settings.maxCallsPerConnection();
+            carrier().send(answer, Long.MAX_VALUE);
+            greeted = true; // before leaving is read: pairs with leave
+            CallTimer.watch(this);
+            if (failure() != null) {
+                CallTimer.forget(this);
+            }
+            if (leaving) {
+                sendOrFail(new Frame(Frame.GOAWAY, 0, 0));
+            }
+            read(reader.get());
+        } catch (IOException | RuntimeException | Error e) {
+            fail("internal error", e);
+        }
+    }
+
+    /** Reads as long as nobody else does. */
+    private void read(long turn) {
+        readerThread = Thread.currentThread();
+        try {
+            long mine = turn;
+            while (failure() == null && mine != NOBODY) {
+                Frame frame = null;
+                try {
+                    frame = receive(Long.MAX_VALUE, MOST_HELD);
+                } catch (InterruptedIOException e) {
+                    Thread.interrupted(); // it was meant for a call that has ended
+                }
+                if (frame != null && frame.kind == Frame.CALL) {
+                    mine = call(frame, mine);
+                } else if (frame != null) {
+                    apply(frame);
+                }
+            }
+        } catch (RuntimeException e) {
+            LOG.error("a connection from {} ends by a fault of this library", carrier().remoteAddress(), e);
+            fail("internal error", e);
+        } catch (IOException | Error e) {
+            fail("internal error", e);
+        }
+    }
+
+    @Override
+    void applyOther(Frame frame) throws IOException {
+        if (frame.kind != Frame.ANSWERED) {
+            throw new ProtocolViolation("a server got " + frame);
+        }
+        server.memory.answered(client, frame.answered);
+    }
+
+    private long call(Frame frame, long turn) throws IOException {
+        if (frame.message != null && frame.message.length > server.settings.maxMessage() || frame.has(Frame.HEADERS)
+                || calls.containsKey(frame.call) || frame.has(Frame.NUMBERED) && !isWhole(frame)) {
+            throw new ProtocolViolation("a call is begun by " + frame);
+        }
+        long deadlineNanos = frame.value <= 0 || frame.value > Long.MAX_VALUE / 4000 ? Long.MAX_VALUE
+                : System.nanoTime() + frame.value * 1000;
+        CallStream call = new CallStream(this, frame.call, frame.text, deadlineNanos);
+        if (frame.metadata != null) {
+            call.headersArrived(frame.metadata);
+        }
+        if (!admit(call, frame)) {
+            return turn;
+        }
+        try {
+            CallMethod method = server.method(frame.text);
+            if (method == null) {
+                call.finish(Code.UNIMPLEMENTED, "the server has no method " + frame.text, null, null);
+                return turn;
+            }
+            if (deadlineNanos != Long.MAX_VALUE) {
+                call.timer(CallTimer.at(deadlineNanos, () -> Thread.startVirtualThread(
+                        () -> call.finish(Code.DEADLINE_EXCEEDED, "the time of the call is over", null, null))));
+            }
+            return run(method, call, frame, turn);
+        } catch (Throwable e) { // it does not run: who repeats it is told so
+            call.finish(Code.INTERNAL, "the server could not begin the call; its log says more", null, null);
+            throw e;
+        }
+    }
+
+    /** Whether the call may run: it is answered otherwise. */
+    private boolean admit(CallStream call, Frame frame) throws IOException {
+        if (frame.has(Frame.NUMBERED)) {
+            ResponseCache.Finding found = server.memory.find(client, frame, this);
+            switch (found.verdict()) {
+                case KNOWN -> {
+                    if (found.answer() != null) {
+                        answer(frame.call, found.answer());
+                    }
+                    return false;
+                }
+                case FORGOTTEN -> {
+                    reply(refusal(call, Code.UNAVAILABLE, "the server has no memory of this call any more: it may have "
+                            + "run", frame.has(Frame.REPEAT) ? 0 : Frame.NOT_BEGUN));
+                    return false;
+                }
+                default -> call.remembered = found.entry();
+            }
+        }
+        boolean left = leaving;
+        String why = left ? "the server is shutting down" : lackFor(call);
+        if (why != null) {
+            Frame refusal = refusal(call, left ? Code.UNAVAILABLE : Code.RESOURCE_EXHAUSTED, why, Frame.NOT_BEGUN);
+            if (call.remembered == null) {
+                reply(refusal);
+            } else { // the same to those who repeat it: it must not run for one of them
+                ResponseCache.Address to = server.memory.answered(call.remembered, refusal);
+                to.connection().answer(to.callId(), refusal);
+            }
+            return false;
+        }
+        calling.incrementAndGet();
+        server.begun(call);
+        calls.put(call.id, call);
+        if (frame.message != null) {
+            call.messageArrived(frame.message);
+        }
+        if (frame.has(Frame.LAST)) {
+            call.inputArrived();
+        }
+        return true;
+    }
+
+    /** Says what there is no room for; null if the server has taken the call. */
+    private String lackFor(CallStream call) {
+        if (call.remembered != null && !server.memory.hasRoom(client)) {
+            return "too many answers that this client has not acknowledged";
+        }
+        if (late.get() >= server.settings.maxCallsPerConnection()) {
+            return "the client has not taken " + late.get() + " answers";
+        }
+        return server.admit(calling.get());
+    }
+
+    private static Frame refusal(CallStream call, int code, String text, int flags) {
+        Frame frame = new Frame(Frame.MESSAGE, Frame.LAST | flags, call.id);
+        frame.code = code;
+        frame.text = text;
+        return frame;
+    }
+
+    private static boolean isWhole(Frame frame) {
+        return frame.message != null && frame.has(Frame.LAST);
+    }
+
+    /** Runs a method. Returns what this thread reads with next, NOBODY if another reads. */
+    private long run(CallMethod method, CallStream call, Frame frame, long turn) {
+        boolean whole = isWhole(frame);
+        return switch (method) {
+            case CallMethod.Begun begun -> {
+                guarded(call, begun.body());
+                yield turn;
+            }
+            case CallMethod.Unary unary when whole && unary.isQuick() -> runHere(unary, call, turn);
+            case CallMethod.Unary unary -> {
+                startReader(turn);
+                long begun = System.nanoTime();
+                answer(unary, call);
+                unary.ran(System.nanoTime() - begun <= QUICK_NANOS);
+                yield NOBODY;
+            }
+            case CallMethod.Streaming streaming -> {
+                startReader(turn);
+                call.runBegins();
+                try {
+                    guarded(call, streaming.body());
+                } finally {
+                    call.runEnds();
+                }
+                yield NOBODY;
+            }
+        };
+    }
+
+    /** The reader runs a method, and may find that it is not the reader any more. */
+    private long runHere(CallMethod.Unary unary, CallStream call, long turn) {
+        running = unary;
+        reader.set(turn | RUNS);
+        CallTimer.wake();
+        long begun = System.nanoTime();
+        if (!carrier().holds()) {
+            heldSince = begun;
+        } else if (begun - heldSince > QUICK_NANOS) {
+            flushSoon(); // answers wait for those that come next, but not for long
+            heldSince = begun;
+        }
+        answer(unary, call);
+        if (!reader.compareAndSet(turn | RUNS, turn + 2)) {
+            return NOBODY;
+        }
+        unary.ran(System.nanoTime() - begun <= QUICK_NANOS);
+        return turn + 2;
+    }
+
+    private void startReader(long turn) {
+        reader.set(turn + 2);
+        Thread.ofVirtual().name("rdma-rpc-server").start(() -> read(turn + 2));
+    }
+
+    /** The timer: starts another reader if this one runs the same method as at the last look. True if one runs. */
+    boolean look() {
+        long now = reader.get();
+        boolean runs = (now & RUNS) != READS;
+        CallMethod.Unary slow = running;
+        if (runs && now == lookedAt && reader.compareAndSet(now, now + 1)) {
+            slow.wasSlow();
+            try {
+                Thread.ofVirtual().name("rdma-rpc-server").start(() -> read(now + 1));
+            } catch (Error e) {
+                fail("no thread reads any more", e);
+            }
+        }
+        lookedAt = now;
+        return runs;
+    }
+
+    private void answer(CallMethod.Unary unary, CallStream call) {
+        if (unary.interrupted) {
+            call.runBegins();
+        }
+        try {
+            guarded(call, one -> {
+                one.await(CallStream.INPUT, one.deadlineNanos());
+                byte[] request = one.poll();
+                if (request == null) {
+                    one.finish(Code.INTERNAL, "a unary call without a request", null, null);
+                    return;
+                }
+                byte[] answer = unary.body.answer(one, request);
+                if (answer != null) {
+                    one.finish(Code.OK, "", null, answer);
+                }
+            });
+        } finally {
+            call.runEnds();
+        }
+    }
+
+    private void guarded(CallStream call, CallMethod.Running body) {
+        try {
+            body.run(call);
+        } catch (MessageTooLong e) {
+            call.finish(Code.RESOURCE_EXHAUSTED, e.getMessage(), null, null);
+        } catch (Throwable e) {
+            try {
+                if (call.code() < 0) {
+                    server.failures.warn("{} of {} failed", call.method(), carrier().remoteAddress(), e);
+                }
+            } finally {
+                call.finish(Code.UNKNOWN, call.method() + " failed at the server by " + e.getClass().getName()
+                        + "; its log says more", null, null);
+            }
+        }
+    }
+
+    @Override
+    void finished(CallStream call, Frame frame) {
+        if (calls.remove(call.id) == null) {
+            if (call.remembered == null) {
+                return;
+            }
+        } else {
+            calling.decrementAndGet();
+            server.ended(call);
+        }
+        ResponseCache.Entry entry = call.remembered;
+        if (entry == null) {
+            reply(frame);
+        } else {
+            ResponseCache.Address to = server.memory.answered(entry, frame);
+            if (to.connection() == this && to.callId() == call.id) {
+                reply(frame);
+            } else {
+                to.connection().answer(to.callId(), frame);
+            }
+        }
+        closeIfDone();
+    }
+
+    /** Sends an answer to who asks, whatever number the call had when it ran. */
+    private void answer(int callId, Frame answer) {
+        Frame frame = new Frame(answer.kind, answer.flags & ~Frame.HAS_MESSAGE, callId, answer.message);
+        frame.code = answer.code;
+        frame.text = answer.text;
+        frame.metadata = answer.metadata;
+        reply(frame);
+    }
+
+    /**
+     * Sends the end of a call. The reader waits for room only for clients that take nothing and have more calls than
+     * they may; others may be sending calls. Answers that wait count as held; a client that lets too many wait
+     * has no further call.
+     */
+    private void reply(Frame frame) {
+        if (sendOrFail(frame, null, System.nanoTime())) {
+            return;
+        }
+        boolean begun = false;
+        long bytes = frame.size();
+        late.incrementAndGet();
+        server.held(bytes);
+        try {
+            if (Thread.currentThread() == readerThread && late.get() <= server.settings.maxCallsPerConnection()) {
+                Thread.startVirtualThread(() -> replyLate(frame, bytes));
+                begun = true;
+            }
+        } finally {
+            if (!begun) {
+                replyLate(frame, bytes);
+            }
+        }
+    }
+
+    private void replyLate(Frame frame, long bytes) {
+        try {
+            sendOrFail(frame);
+        } finally {
+            late.decrementAndGet();
+            server.held(-bytes);
+        }
+    }
+
+    @Override
+    boolean await(CallStream call, int what, long untilNanos) throws IOException {
+        CallStream.Waiter waiter = call.waits(what);
+        try {
+            while (!waiter.isReady()) {
+                if (!park(call, untilNanos)) {
+                    return waiter.isReady();
+                }
+            }
+            return true;
+        } finally {
+            waiter.end();
+        }
+    }
+
+    @Override
+    void lastArrived(CallStream call, Frame frame) {
+        call.inputArrived();
+    }
+
+    @Override
+    void cancelArrived(CallStream call, Frame frame) {
+        call.finish(frame.code == Code.OK ? Code.CANCELLED : frame.code, "the client has given the call up", null,
+                null);
+    }
+
+    @Override
+    void notSent(CallStream call) {
+        call.finish(Code.DEADLINE_EXCEEDED, "the time of the call is over", null, null);
+    }
+
+    @Override
+    void onFailed(IOException reason) {
+        CallTimer.forget(this);
+        for (CallStream call : calls.values()) {
+            if (call.remembered == null || call.hasStreamed()) { // else its client may come back for the answer
+                call.finish(Code.CANCELLED, "the client is gone", null, null);
+            }
+        }
+        if (client != null) {
+            server.memory.leave(client);
+        }
+        server.gone(this);
+    }
+
+    /** No new calls; the connection ends when those that run have. */
+    void leave() {
+        if (leaving) {
+            return;
+        }
+        leaving = true;
+        if (greeted) {
+            sendSoon(new Frame(Frame.GOAWAY, 0, 0)); // the client may take nothing
+        }
+        Thread.startVirtualThread(() -> {
+            try {
+                Thread.sleep(GRACE);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt(); // nobody does
+            }
+            graceOver = true;
+            closeIfDone();
+        });
+    }
+
+    /** What clients have sent before they heard of it was refused meanwhile. */
+    private void closeIfDone() {
+        if (graceOver && calling.get() == 0) {
+            flushSoon();
+            fail(new IOException("the server is shut down"));
+        }
+    }
+
+    @Override
+    void onHeld(long bytes) {
+        server.held(bytes);
+    }
+
+    @Override
+    void onMessage(CallStream call) {
+        if (server.isFull()) {
+            call.finish(Code.RESOURCE_EXHAUSTED, "the server has far too many bytes of requests that it has not read",
+                    null, null);
+        }
+    }
+}

@@ -1,0 +1,815 @@
+package org.rdmasockets.internal.rpc.session;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.ConnectException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+import org.rdmasockets.RdmaDatagramSocket;
+import org.rdmasockets.RdmaSocketOptions;
+import org.rdmasockets.Transport;
+import org.rdmasockets.internal.lock.CallerLock;
+import org.rdmasockets.internal.rpc.call.Carrier;
+import org.rdmasockets.internal.rpc.call.Frame;
+
+/**
+ * All sessions of one datagram socket: a server's, or the one of a client. One virtual thread reads for all, another
+ * sees to deadlines; senders send for themselves. A stranger's packet costs no more than the look at it.
+ *
+ * <p>What has arrived and was not taken, mostly messages that are not whole, is bounded for all sessions together.
+ * Beyond that the session that has waited longest for a whole message is served alone, of the others only messages of
+ * one packet; their other packets count as lost. One that holds room for too long meanwhile is ended.
+ */
+public final class SessionHub {
+    /** The payload of a packet over RoCE with the least MTU of an Ethernet, with its header there and for IPv6. */
+    private static final int SHORT_PAYLOAD = 1000 - Packet.HEADER_BYTES;
+    private static final int PACKET_BYTES = Packet.HEADER_BYTES + Packet.MOST_PAYLOAD;
+    private static final int COOKIE_BYTES = 40;
+    private static final long COOKIE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /** A session that no client has shown it knows ends after so long. */
+    private static final long UNCONFIRMED_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final int MAX_UNCONFIRMED = 1024;
+    private static final int MAX_SESSIONS = 8192;
+    private static final int WAITING_BYTES = 64 << 10;
+    private static final long QUEUED_BYTES = 256 << 10;
+    private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
+    private static final long LEAST_PARK = 200_000;
+    /** The timer knows the sessions that are due in so short a time, and looks at all only when others are. */
+    private static final long SOON_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** A socket from which nothing but failures come for so long is given up. */
+    private static final long FAILING_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /** All sessions may hold this at least. */
+    private static final long HELD_BYTES = 64L << 20;
+    /** Likewise, in messages of the longest kind. */
+    private static final int HELD_MESSAGES = 16;
+    /** How long a session may hold what others need before its message is whole. */
+    private static final long HOLD_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    /** No channel: that would be closed by an interrupt of any thread that sends. */
+    private final DatagramSocket socket;
+    /** Of a packet that is sent here. */
+    private final int payloadBytes;
+    private final boolean server;
+    private final int maxMessage;
+    private final long maxHeld;
+    /** How the last packet came or went when that was asked. */
+    private volatile String lastTransport = Transport.UDP.name();
+    private final SecureRandom random = new SecureRandom();
+    private final Mac mac;
+    private final CallerLock lock = new CallerLock();
+    /** Everything below is guarded by lock. */
+    private final Map<Long, SessionCarrier> sessions = new HashMap<>();
+    private final Map<Origin, SessionCarrier> origins = new HashMap<>();
+    private final ArrayDeque<SessionCarrier> accepted = new ArrayDeque<>();
+    private final Condition arrivals = lock.newCondition();
+    private final Packet in = new Packet();
+    private final Packet reply = new Packet();
+    private final ByteBuffer out = ByteBuffer.allocate(PACKET_BYTES);
+    private int unconfirmed;
+    private boolean listening;
+    private boolean closed;
+    /** Why nothing is received any more. */
+    private String reason = "the socket is closed";
+    private volatile long dropped;
+    /** Bytes that have arrived in all sessions and that nobody has taken. */
+    private long held;
+    /** Has waited longest for a message to be whole; null if that is to be found out. */
+    private SessionCarrier oldest;
+    /** When the timer looks next; written under lock. */
+    private volatile long wakeAt = Long.MAX_VALUE;
+    /** Sessions that the timer looks at whenever it looks; all others are due at this time at the earliest. */
+    private SessionCarrier soon;
+    private long lookAt = Long.MAX_VALUE;
+    /** How often a session's time was looked at. */
+    private long looks;
+    private final Thread timer;
+
+    private record Origin(InetSocketAddress address, long client) {}
+
+    private SessionHub(DatagramSocket socket, boolean server, int maxMessage, long maxHeld) throws IOException {
+        this.socket = socket;
+        payloadBytes = socket instanceof RdmaDatagramSocket ? SHORT_PAYLOAD : Packet.MOST_PAYLOAD;
+        this.server = server;
+        this.maxMessage = maxMessage + Frame.MAX_OVERHEAD;
+        this.maxHeld = maxHeld;
+        listening = server;
+        try {
+            mac = Mac.getInstance("HmacSHA256");
+            byte[] secret = new byte[32];
+            random.nextBytes(secret);
+            mac.init(new SecretKeySpec(secret, "HmacSHA256"));
+        } catch (GeneralSecurityException e) {
+            throw new IOException("no HMAC-SHA256 in this JVM", e);
+        }
+        timer = Thread.ofVirtual().name("rdma-rpc-session-timer").unstarted(this::time);
+    }
+
+    /** Listens by a bound socket that is used for nothing else and ends with this; no longer message comes in. */
+    public static Carrier.Listener listen(DatagramSocket socket, int maxMessage) throws IOException {
+        return listen(socket, maxMessage, Math.max(HELD_BYTES, (long) HELD_MESSAGES * maxMessage));
+    }
+
+    /** Listens with another bound of what sessions hold. */
+    static SessionListener listen(DatagramSocket socket, int maxMessage, long maxHeld) throws IOException {
+        SessionHub hub = new SessionHub(socket, true, maxMessage, maxHeld);
+        SessionListener listener = hub.new SessionListener((InetSocketAddress) socket.getLocalSocketAddress());
+        try {
+            hub.start();
+        } catch (Throwable e) {
+            socket.close();
+            throw e;
+        }
+        return listener;
+    }
+
+    /** A server's hub as calls see it. */
+    final class SessionListener implements Carrier.Listener {
+        private final InetSocketAddress bound;
+
+        private SessionListener(InetSocketAddress bound) {
+            this.bound = bound;
+        }
+
+        @Override
+        public Carrier accept() throws IOException {
+            return SessionHub.this.accept();
+        }
+
+        @Override
+        public InetSocketAddress localAddress() {
+            return bound;
+        }
+
+        @Override
+        public long dropped() {
+            return dropped;
+        }
+
+        /** Sessions that have not ended; for tests. */
+        int sessions() {
+            return (int) locked(sessions::size);
+        }
+
+        /** Sessions that nobody has accepted; for tests. */
+        int untaken() {
+            return (int) locked(accepted::size);
+        }
+
+        /** How often a session's time was looked at; for tests. */
+        long looks() {
+            lock.lock();
+            try {
+                return looks;
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        /** Bytes that have arrived and that nobody has taken; for tests. */
+        long heldBytes() {
+            return locked(() -> held);
+        }
+
+        private long locked(LongSupplier figure) {
+            lock.lock();
+            try {
+                return figure.getAsLong();
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        @Override
+        public void close() {
+            stopListening();
+        }
+    }
+
+    /**
+     * Connects by a bound socket that is used for nothing else and ends with this; no longer message of a call comes
+     * back. Throws {@code ConnectException} if no server answers in time.
+     */
+    public static Carrier connect(DatagramSocket socket, InetSocketAddress to, int maxMessage, long limitNanos)
+            throws IOException {
+        SessionHub hub = new SessionHub(socket, false, maxMessage, Long.MAX_VALUE);
+        boolean connected = false;
+        try {
+            SessionCarrier carrier = hub.greet(to, System.nanoTime() + Math.min(limitNanos, STALL_NANOS));
+            hub.start();
+            if (socket instanceof RdmaDatagramSocket rdma && carrier.transport().equals(Transport.UDP.name())) {
+                rdma.offerQueuePair(to);
+            }
+            connected = true;
+            return carrier;
+        } finally {
+            if (!connected) {
+                hub.socket.close();
+            }
+        }
+    }
+
+    private void start() {
+        lookAt = Long.MIN_VALUE; // a client has its session already
+        timer.start();
+        Thread.ofVirtual().name("rdma-rpc-session-reader").start(this::read);
+    }
+
+    // A client's handshake, before any other thread knows of it.
+
+    private SessionCarrier greet(InetSocketAddress to, long deadlineNanos) throws IOException {
+        long own = random.nextLong();
+        byte[] cookie = new byte[COOKIE_BYTES];
+        int kind = Packet.INIT;
+        boolean opened = false;
+        long waitMillis = 20;
+        ByteBuffer buffer = ByteBuffer.allocate(PACKET_BYTES);
+        while (true) {
+            answer(kind, 0, own, cookie, to);
+            socket.setSoTimeout((int) Math.max(1, Math.min(waitMillis,
+                    TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime()))));
+            long heard = System.nanoTime();
+            kind = Packet.INIT; // a server that was started anew meanwhile does not know its cookie
+            while (deadlineNanos - System.nanoTime() > 0 && hear(buffer, to) && in.receiver == own) {
+                if (in.kind == Packet.COOKIE && in.payload.remaining() == COOKIE_BYTES) {
+                    in.payload.get(cookie);
+                    kind = Packet.OPEN;
+                    opened = true;
+                    break;
+                }
+                if (in.kind == Packet.OPENED && opened) {
+                    socket.setSoTimeout(0);
+                    Session session = new Session(own, in.sender, payloadBytes, maxMessage, WAITING_BYTES,
+                            System.nanoTime());
+                    SessionCarrier carrier = new SessionCarrier(session, to, null);
+                    sessions.put(own, carrier);
+                    return carrier;
+                }
+            }
+            if (System.nanoTime() - heard >= TimeUnit.MILLISECONDS.toNanos(waitMillis)) {
+                waitMillis = Math.min(2 * waitMillis, 1000);
+            }
+            if (deadlineNanos - System.nanoTime() <= 0) {
+                throw new ConnectException("no server of calls answers at " + to + " over datagrams");
+            }
+        }
+    }
+
+    /** Waits for a packet of the server, as long as the socket's timeout says; false if none has come. */
+    private boolean hear(ByteBuffer buffer, InetSocketAddress from) throws IOException {
+        DatagramPacket packet = new DatagramPacket(buffer.array(), buffer.capacity());
+        try {
+            socket.receive(packet);
+        } catch (SocketTimeoutException e) {
+            return false;
+        }
+        return packet.getPort() == from.getPort() && in.read(buffer.clear().limit(packet.getLength()));
+    }
+
+    // What comes in.
+
+    private void read() {
+        long failingSince = 0;
+        long failedAt = 0;
+        ByteBuffer buffer = ByteBuffer.allocate(PACKET_BYTES);
+        DatagramPacket packet = new DatagramPacket(buffer.array(), buffer.capacity());
+        while (true) {
+            try {
+                packet.setLength(buffer.capacity());
+                socket.receive(packet);
+                buffer.clear().limit(packet.getLength());
+                failingSince = 0;
+                lock.lock();
+                try {
+                    receive(buffer, (InetSocketAddress) packet.getSocketAddress(), System.nanoTime());
+                } finally {
+                    lock.unlock();
+                }
+            } catch (IOException | RuntimeException | Error e) {
+                if (socket.isClosed()) {
+                    break;
+                }
+                long now = System.nanoTime();
+                failingSince = failingSince == 0 || now - failedAt > FAILING_NANOS / 2 ? now : failingSince;
+                failedAt = now;
+                if (now - failingSince > FAILING_NANOS) {
+                    giveUp(e);
+                    break;
+                }
+                LockSupport.parkNanos(Math.max(LEAST_PARK, (now - failingSince) / 8)); // a passing want of memory
+            }
+        }
+        lock.lock();
+        try {
+            closed = true;
+            for (SessionCarrier one : sessions.values()) {
+                one.session.fail(reason);
+            }
+            sessions.values().forEach(SessionCarrier::signal);
+            arrivals.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void giveUp(Throwable cause) {
+        lock.lock();
+        try {
+            reason = "nothing is received any more: " + cause.getMessage();
+            socket.close();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void receive(ByteBuffer buffer, InetSocketAddress from, long now) {
+        if (!in.read(buffer)) {
+            dropped++;
+            return;
+        }
+        if (in.kind < Packet.DATA) {
+            if (server) {
+                handshake(from, now);
+            }
+            return;
+        }
+        SessionCarrier carrier = sessions.get(in.receiver);
+        if (carrier == null || carrier.session.peer != in.sender || !carrier.address.equals(from)) {
+            dropped++;
+            if (carrier == null && (in.kind == Packet.DATA || in.kind == Packet.PING)) {
+                answerStranger(Packet.RESET, in.sender, in.receiver, new byte[0], from);
+            }
+            return;
+        }
+        if (in.kind == Packet.DATA && held >= maxHeld && carrier != oldest(now) && !carrier.session.isNextWhole(in)) {
+            dropped++;
+            in.kind = Packet.ACK; // what it says of packets the other way holds
+        }
+        try {
+            carrier.session.receive(in, now);
+        } catch (Error e) {
+            carrier.session.fail("a packet could not be taken in: " + e); // half of it may be
+        }
+        if (carrier.origin != null && !carrier.confirmed && in.kind != Packet.RESET) {
+            carrier.confirmed = true;
+            unconfirmed--;
+            if (listening) {
+                accepted.add(carrier);
+                arrivals.signal();
+            } else {
+                carrier.end();
+            }
+        }
+        carrier.account(now);
+        carrier.pump(now);
+        carrier.signal();
+    }
+
+    /** The session that has waited longest for a message to be whole, and may go on; lock held. */
+    private SessionCarrier oldest(long now) {
+        while (true) {
+            if (oldest == null) {
+                for (SessionCarrier one : sessions.values()) {
+                    if (one.holds > 0 && (oldest == null || one.heldSince - oldest.heldSince < 0)) {
+                        oldest = one;
+                    }
+                }
+            }
+            SessionCarrier found = oldest;
+            if (found == null || now - found.heldSince < HOLD_NANOS) {
+                return found;
+            }
+            found.session.fail("a message was not whole in time, and others need the room");
+            found.account(now);
+            found.pump(now);
+            found.signal();
+            oldest = null;
+        }
+    }
+
+    private void handshake(InetSocketAddress from, long now) {
+        if (!listening || in.payload.remaining() != COOKIE_BYTES) {
+            dropped++;
+            return;
+        }
+        long client = in.sender;
+        if (in.kind == Packet.INIT) {
+            answerStranger(Packet.COOKIE, client, 0, cookie(from, client, now), from);
+            return;
+        }
+        byte[] shown = new byte[COOKIE_BYTES];
+        in.payload.get(shown);
+        long time = ByteBuffer.wrap(shown).getLong();
+        if (in.kind != Packet.OPEN || now - time < 0 || now - time > COOKIE_NANOS
+                || !MessageDigest.isEqual(shown, cookie(from, client, time))) {
+            dropped++;
+            return;
+        }
+        Origin origin = new Origin(from, client);
+        SessionCarrier carrier = origins.get(origin);
+        if (carrier == null) {
+            if (unconfirmed >= MAX_UNCONFIRMED || sessions.size() >= MAX_SESSIONS) {
+                dropped++;
+                return;
+            }
+            long own = random.nextLong();
+            while (sessions.containsKey(own)) {
+                own = random.nextLong();
+            }
+            carrier = new SessionCarrier(new Session(own, client, payloadBytes, maxMessage, WAITING_BYTES, now), from,
+                    origin);
+            carrier.endsAt = now + UNCONFIRMED_NANOS;
+            unconfirmed++;
+            sessions.put(own, carrier);
+            origins.put(origin, carrier);
+            schedule(carrier);
+        }
+        answerStranger(Packet.OPENED, client, carrier.session.own, new byte[0], from);
+    }
+
+    /** The time, and what only this hub can make of address, client and time. */
+    private byte[] cookie(InetSocketAddress from, long client, long time) {
+        byte[] address = from.getAddress().getAddress();
+        mac.update(ByteBuffer.allocate(address.length + 20).put(address).putInt(from.getPort()).putLong(client)
+                .putLong(time).flip());
+        return ByteBuffer.allocate(COOKIE_BYTES).putLong(time).put(mac.doFinal()).array();
+    }
+
+    /** A packet that nobody could answer costs no more than that: its sender may have chosen it so. */
+    private void answerStranger(int kind, long receiver, long sender, byte[] payload, InetSocketAddress to) {
+        try {
+            answer(kind, receiver, sender, payload, to);
+        } catch (IOException | RuntimeException e) {
+            dropped++;
+        }
+    }
+
+    private void answer(int kind, long receiver, long sender, byte[] payload, InetSocketAddress to) throws IOException {
+        reply.kind = kind;
+        reply.receiver = receiver;
+        reply.sender = sender;
+        reply.write(out, payload, 0, payload.length);
+        transmit(to);
+    }
+
+    private void transmit(InetSocketAddress to) throws IOException {
+        socket.send(new DatagramPacket(out.array(), out.limit(), to));
+    }
+
+    // Deadlines.
+
+    private void time() {
+        while (!socket.isClosed()) {
+            long next;
+            lock.lock();
+            try {
+                next = serveDue(System.nanoTime());
+                wakeAt = next;
+            } catch (RuntimeException | Error e) {
+                lookAt = Long.MIN_VALUE;
+                next = System.nanoTime() + LEAST_PARK; // no memory, perhaps: again
+                wakeAt = next;
+            } finally {
+                lock.unlock();
+            }
+            if (next == Long.MAX_VALUE) {
+                LockSupport.park(this);
+            } else {
+                LockSupport.parkNanos(this, Math.max(LEAST_PARK, next - System.nanoTime()));
+            }
+        }
+    }
+
+    /** Sees to the sessions whose time has come, and gives when to do so again; lock held. */
+    private long serveDue(long now) {
+        if (lookAt <= now) {
+            soon = null;
+            lookAt = Long.MAX_VALUE;
+            for (SessionCarrier one : sessions.values()) {
+                one.isSoon = false;
+                enter(one, now + SOON_NANOS);
+            }
+        }
+        SessionCarrier rest = soon;
+        soon = null;
+        while (rest != null) {
+            SessionCarrier one = rest;
+            rest = one.nextSoon;
+            one.isSoon = false;
+            if (one.deadline() <= now) {
+                one.pump(now);
+                one.signal();
+            }
+            enter(one, now + SOON_NANOS);
+        }
+        long next = lookAt;
+        for (SessionCarrier one = soon; one != null; one = one.nextSoon) {
+            next = Math.min(next, one.deadline());
+        }
+        return next;
+    }
+
+    /** Puts a session among those that are due soon, or has all looked at by its time; lock held. */
+    private void enter(SessionCarrier one, long soonUntil) {
+        looks++;
+        long at = one.deadline();
+        if (!one.isSoon && at > soonUntil) {
+            lookAt = Math.min(lookAt, at);
+        } else if (!one.isSoon) {
+            one.isSoon = true;
+            one.nextSoon = soon;
+            soon = one;
+        }
+    }
+
+    /** Has a session seen to at its time, which may have changed; lock held. */
+    private void schedule(SessionCarrier one) {
+        long at = one.deadline();
+        if (at < lookAt) {
+            enter(one, at);
+        }
+        if (at < wakeAt) {
+            wakeAt = at;
+            LockSupport.unpark(timer);
+        }
+    }
+
+    // A server's listener.
+
+    private Carrier accept() throws IOException {
+        lock.lock();
+        try {
+            while (accepted.isEmpty()) {
+                if (!listening || closed) {
+                    throw new IOException(listening ? reason : "the listener is closed");
+                }
+                arrivals.await();
+            }
+            return accepted.poll();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted");
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void stopListening() {
+        lock.lock();
+        try {
+            listening = false;
+            arrivals.signalAll();
+            accepted.forEach(SessionCarrier::end); // nobody will take them
+            accepted.clear();
+            closeIfUnused();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void closeIfUnused() {
+        if (!listening && sessions.isEmpty()) {
+            closed = true;
+            socket.close();
+            LockSupport.unpark(timer);
+        }
+    }
+
+    /** One session, as calls see it. */
+    private final class SessionCarrier implements Carrier {
+        private final Session session;
+        private final InetSocketAddress address;
+        /** Where a server's session came from, null at a client. */
+        private final Origin origin;
+        private final Condition news = lock.newCondition();
+        private boolean confirmed;
+        private boolean closing;
+        /** Its part of what all hold, and since when no message has become whole, or was taken. */
+        private long holds;
+        private long heldSince;
+        private long progress;
+        /** When it is removed whatever has come, MAX_VALUE for never. */
+        private long endsAt = Long.MAX_VALUE;
+        /** It was removed. */
+        private boolean gone;
+        /** Whether it is due soon, and the next one that is. */
+        private boolean isSoon;
+        private SessionCarrier nextSoon;
+        /** Who receives, or will next, is sent away. */
+        private boolean wakeup;
+
+        SessionCarrier(Session session, InetSocketAddress address, Origin origin) {
+            this.session = session;
+            this.address = address;
+            this.origin = origin;
+        }
+
+        private long deadline() {
+            long own = confirmed || origin == null ? session.deadline() : Long.MAX_VALUE;
+            return gone ? Long.MAX_VALUE : Math.min(own, endsAt);
+        }
+
+        /** Counts what has arrived and was not taken; lock held. */
+        private void account(long now) {
+            long before = holds;
+            holds = session.heldBytes();
+            held += holds - before;
+            if (before == 0 || progress != session.progress()) {
+                progress = session.progress();
+                heldSince = now;
+            } else if (holds > 0) {
+                return;
+            }
+            if (oldest == this) {
+                oldest = null;
+            }
+        }
+
+        /** Sends what is to be sent now; lock held. */
+        private void pump(long now) {
+            while (session.next(out, now)) {
+                try {
+                    transmit(address);
+                } catch (IOException e) {
+                    dropped++; // as if the network had lost it
+                }
+            }
+            boolean over = session.failure() != null || endsAt != Long.MAX_VALUE && !(confirmed && !closing)
+                    && (endsAt - now <= 0 || closing && session.isSettled());
+            if (over && sessions.remove(session.own) != null) {
+                if (origin != null) {
+                    origins.remove(origin);
+                    unconfirmed -= confirmed ? 0 : 1;
+                }
+                session.fail(closing ? "this end is closed" : "no client has confirmed it");
+                account(now);
+                gone = true;
+                closeIfUnused();
+            } else {
+                if (confirmed && !closing) {
+                    endsAt = Long.MAX_VALUE;
+                }
+                schedule(this);
+            }
+        }
+
+        private void signal() {
+            news.signalAll();
+        }
+
+        private void await(long untilNanos) throws IOException {
+            try {
+                if (untilNanos == Long.MAX_VALUE) {
+                    news.await();
+                } else {
+                    long left = untilNanos - System.nanoTime();
+                    if (left <= 0) {
+                        throw new SocketTimeoutException("nothing has come in time");
+                    }
+                    news.awaitNanos(left);
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new InterruptedIOException("interrupted");
+            }
+        }
+
+        @Override
+        public void send(Frame frame, long deadlineNanos) throws IOException {
+            byte[] message = new byte[frame.size()];
+            frame.encode(ByteBuffer.wrap(message));
+            lock.lock();
+            try {
+                if (!frame.isShort()) {
+                    awaitRoom(deadlineNanos);
+                }
+                ensureOpen();
+                session.send(message);
+                pump(System.nanoTime());
+            } catch (Error e) {
+                session.fail("a message could not be sent: " + e); // half of it may be
+                throw e;
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        private void awaitRoom(long deadlineNanos) throws IOException {
+            long stall = Long.MAX_VALUE;
+            while (session.queuedBytes() > QUEUED_BYTES && session.failure() == null && !closing) {
+                stall = stall == Long.MAX_VALUE ? System.nanoTime() + STALL_NANOS : stall;
+                boolean own = deadlineNanos != Long.MAX_VALUE && deadlineNanos - stall < 0;
+                try {
+                    await(own ? deadlineNanos : stall);
+                } catch (SocketTimeoutException e) {
+                    throw own ? e : new IOException("the peer has taken nothing for "
+                            + TimeUnit.NANOSECONDS.toSeconds(STALL_NANOS) + " s", e);
+                }
+            }
+        }
+
+        private void ensureOpen() throws IOException {
+            if (session.failure() != null || closing) {
+                throw new IOException(session.failure() == null ? "this end is closed" : session.failure());
+            }
+        }
+
+        @Override
+        public Frame receive(long deadlineNanos) throws IOException {
+            byte[] message;
+            lock.lock();
+            try {
+                message = session.poll();
+                while (message == null) {
+                    ensureOpen();
+                    if (session.hasPeerEnded()) {
+                        throw new EOFException("the peer has closed its end");
+                    }
+                    if (wakeup) {
+                        wakeup = false;
+                        throw new SocketTimeoutException("the receiver was woken up before anything had come");
+                    }
+                    await(deadlineNanos);
+                    message = session.poll();
+                }
+                account(System.nanoTime());
+                if (session.deadline() == Long.MIN_VALUE) {
+                    pump(System.nanoTime()); // there is room again
+                }
+            } finally {
+                lock.unlock();
+            }
+            return Frame.decode(ByteBuffer.wrap(message));
+        }
+
+        @Override
+        public void wakeup() {
+            lock.lock();
+            try {
+                wakeup = true;
+                signal();
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        @Override
+        public String transport() {
+            if (socket instanceof RdmaDatagramSocket rdma) {
+                try {
+                    lastTransport = rdma.getOption(RdmaSocketOptions.TRANSPORT).name();
+                } catch (IOException e) {
+                    // Closed: as it was before.
+                }
+            }
+            return lastTransport;
+        }
+
+        @Override
+        public InetSocketAddress localAddress() {
+            return (InetSocketAddress) socket.getLocalSocketAddress();
+        }
+
+        @Override
+        public InetSocketAddress remoteAddress() {
+            return address;
+        }
+
+        @Override
+        public void close() {
+            lock.lock();
+            try {
+                end();
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        /** Lock held. */
+        private void end() {
+            if (!closing) {
+                closing = true;
+                session.end();
+                endsAt = System.nanoTime() + LINGER_NANOS;
+                pump(System.nanoTime());
+                signal();
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+package org.rdmasockets.internal.rsockets;
+
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * How bytes get to the peer, and how each end learns what room there is at the other: what the kinds of stream differ
+ * in. Everything else about a stream is the same in all of them, and in {@link StreamConnection}. What an end has to
+ * tell the peer besides data goes in this order: an answer, SHUTDOWN or DISCONNECT, and the news of this kind.
+ */
+abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, NegotiatingFlow {
+    /** Whose flow it is; told when something cannot be posted. */
+    final StreamConnection connection;
+    /** Has SHUTDOWN and DISCONNECT. */
+    final ShutdownState closing;
+    /** Where to post. */
+    final MessageSender sendQueue;
+
+    Flow(Parts parts) {
+        connection = parts.connection();
+        closing = connection.closing;
+        sendQueue = parts.sendQueue();
+    }
+
+    /** The parts that flows of a connection are made of. Nobody keeps it: each takes what it needs. */
+    record Parts(StreamConnection connection, MessageSender sendQueue, MessageReceiver receiveQueue, ChunkStock chunks,
+            MemoryRegion remote, StreamSettings settings) {
+        /** Where things lie in the remote region, and in the send queue's. */
+        RegionLayout layout() {
+            return RegionLayout.of(settings);
+        }
+
+        /** The flow of a kind. */
+        Flow flow(FlowKind kind) {
+            return kind == FlowKind.CREDIT_RING ? new CreditRing(this)
+                    : kind == FlowKind.SEND_RECEIVE ? SendReceive.of(this) : ReadRing.of(this);
+        }
+    }
+
+    /** Which kind it is; what was proposed, as long as nothing was agreed. */
+    abstract FlowKind kind();
+
+    /** Begins with what the peer sent, which was checked. Null if all is well, else what the peer did wrong before. */
+    abstract String start(ConnectData peer);
+
+    /** How much may be sent now in one message, if it has a slot: bytes, 0 if no message may be sent. */
+    abstract int room();
+
+    /** Somebody waits until {@link #room} is more than 0. */
+    void awaitRoom() {}
+
+    /** Begins a data message; the caller adds the payload, at most {@link #room}, and calls {@link #finish}. */
+    abstract SendRequest begin();
+
+    /**
+     * Posts the data message that was begun, of which {@code kept} bytes stay in the send ring until completion:
+     * {@link org.rdmasockets.verbs.QueuePair#POSTED}, JOINED or an error number.
+     */
+    abstract int finish(int count, int kept);
+
+    abstract Received received();
+
+    /**
+     * Takes a message, and posts its receive again when it is free; {@code lengthBytes} came with it, if the device
+     * tells. Null if all is well, otherwise what the peer did wrong.
+     */
+    abstract String arrived(int slot, int message, int lengthBytes);
+
+    /** What the peer has mapped; null if it may map nothing. */
+    MapTable maps() {
+        return null;
+    }
+
+    /** A request has completed that this flow has posted to learn something. */
+    String learned() {
+        return null;
+    }
+
+    /** Tells whether an answer to the peer is due, before anything else is said. */
+    boolean isAnswerDue() {
+        return false;
+    }
+
+    /** Answers. */
+    int answer() {
+        throw new IllegalStateException("nothing was asked");
+    }
+
+    /** Tells whether this kind of flow has something to tell or to ask. */
+    abstract boolean isNewsDue();
+
+    /** Tells whether that can be done now. */
+    abstract boolean mayTellNews();
+
+    /** Tells or asks one thing. */
+    abstract int tellNews();
+
+    /** Tells whether {@link #shrink} could give memory back. */
+    boolean isLarge() {
+        return false;
+    }
+
+    /** Goes back to little memory, as far as the peer allows. */
+    void shrink() {}
+
+    /** Counts a message that costs the peer a receive, and no credit. */
+    void noteControl() {}
+
+    private boolean isWordDue() {
+        return closing.due() != ShutdownState.NOTHING;
+    }
+
+    final boolean isDue() {
+        return isAnswerDue() || isWordDue() || isNewsDue();
+    }
+
+    /** Tells whether what is due can be told now: true if {@link #post} may be called. */
+    final boolean mayPost() {
+        return isAnswerDue() || isWordDue() ? sendQueue.hasControlSlot(false) : mayTellNews();
+    }
+
+    /** Posts one message; gives {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number. */
+    final int post() {
+        if (isAnswerDue()) {
+            return answer();
+        }
+        if (isWordDue()) {
+            int word = closing.due();
+            closing.sent(word);
+            return tell(word);
+        }
+        return tellNews();
+    }
+
+    final int tell(int control) {
+        noteControl();
+        return sendQueue.postMessage(WorkRequestId.CONTROL, ImmediateData.control(control));
+    }
+}

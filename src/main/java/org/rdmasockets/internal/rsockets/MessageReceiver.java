@@ -1,0 +1,109 @@
+package org.rdmasockets.internal.rsockets;
+
+import java.lang.foreign.ValueLayout;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.ReceiveRequest;
+
+/**
+ * The receive queue. Each receive has a slot if its device needs one, of 4 bytes, which iWARP fills with the message;
+ * or a longer one, if the payload of messages arrives there. It is posted again at once, or when its message was read.
+ * Others are posted again a few at a time, in one call, but always before credits are given: so those missing are the
+ * ones of data, whose credit was used up, and a few of the many that are kept for control messages.
+ */
+final class MessageReceiver {
+    /** What one call of a device takes. */
+    private static final int MOST_FREE = 8;
+    /** For receives without memory, all of which are equal but for their identifiers; never changed. */
+    private static final ReceiveRequest EMPTY = new ReceiveRequest(1);
+
+    /** The memory of receives that need some: slots, each with the payload behind a header. */
+    private record Slots(MemoryRegion region, long offset, int bytes, int headerBytes, int stride,
+            ReceiveRequest request) {
+        static Slots of(MemoryRegion region, StreamSettings settings) {
+            return new Slots(region, RegionLayout.of(settings).incomingOffset(), settings.receiveBytes(),
+                    settings.headerBytes(), RegionLayout.receiveStride(settings), new ReceiveRequest(1));
+        }
+
+        long offset(int slot) {
+            return offset + (long) slot * stride;
+        }
+    }
+
+    /** Of the same queue pair. */
+    private final MessageSender sends;
+    private final StreamSettings settings;
+    /** Null if receives need no memory. */
+    private final Slots slots;
+    /** Receives without memory that are to be posted: so many from this slot on. */
+    private int firstFree;
+    private int freeCount;
+
+    /** An empty queue beside the send queue of the same queue pair; the region, if any, holds the slots. */
+    MessageReceiver(MessageSender sends, MemoryRegion region, StreamSettings settings) {
+        this.sends = sends;
+        this.settings = settings;
+        this.slots = RegionLayout.needsMessageSlots(settings) ? Slots.of(region, settings) : null;
+    }
+
+    /** Posts all receives; gives {@link QueuePair#POSTED} or an error number. */
+    int postAll() {
+        for (int slot = 0; slot < settings.maxReceives(); slot++) {
+            int error = repost(slot);
+            if (error != QueuePair.POSTED) {
+                return error;
+            }
+        }
+        return postFree();
+    }
+
+    /** Posts a receive again, now or by {@link #postFree} at the latest: POSTED or an error number. */
+    int repost(int slot) {
+        if (slots != null) {
+            return sends.queuePair.postReceive(slots.request.receive(id(slot)).add(slots.region, slots.offset(slot),
+                    slots.bytes));
+        }
+        // Receives complete in their order, so only at the end of a turn does the next one not follow.
+        int error = slot == firstFree + freeCount ? QueuePair.POSTED : postFree();
+        firstFree = freeCount == 0 ? slot : firstFree;
+        freeCount++;
+        int most = Math.min(MOST_FREE, settings.spareReceives() / 2);
+        return error == QueuePair.POSTED && freeCount == most ? postFree() : error;
+    }
+
+    /** Posts what waits to be posted again, before credits are given: POSTED or an error number. */
+    int postFree() {
+        int count = freeCount;
+        freeCount = 0;
+        return count == 0 ? QueuePair.POSTED : sends.queuePair.postReceives(EMPTY, id(firstFree), count);
+    }
+
+    /** Reads the message that a send left in the slot of a completed receive, in the sender's byte order: ours. */
+    int message(int slot) {
+        return slots.region.segment().get(ValueLayout.JAVA_INT, slots.offset(slot));
+    }
+
+    /** How many receives are free, and not posted again yet: 0 or more; they are posted before any credit is given. */
+    int freeCount() {
+        return freeCount;
+    }
+
+    /** Whether so many bytes, sent without immediate data, are a message. */
+    boolean isMessage(int lengthBytes, FlowKind flow) {
+        return lengthBytes == ImmediateData.BYTES || lengthBytes > ImmediateData.BYTES && flow == FlowKind.SEND_RECEIVE;
+    }
+
+    /** Where payloads arrive, if receives have memory for them. */
+    MemoryRegion region() {
+        return slots.region;
+    }
+
+    /** Where the payload of a message begins in {@link #region()}. */
+    long payloadOffset(int slot) {
+        return slots.offset(slot) + slots.headerBytes;
+    }
+
+    private long id(int slot) {
+        return WorkRequestId.of(sends.idBase, WorkRequestId.RECEIVE, slot);
+    }
+}

@@ -1,0 +1,317 @@
+package org.rdmasockets.internal.rsockets;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * The send queue: posts messages in either form, and knows what is outstanding. A message is one request on InfiniBand
+ * and RoCE, a write with immediate data, or several that have joined; on iWARP a send, after a write for a payload.
+ *
+ * <p>Requests are numbered by the slots of a ring and complete in that order, so one completion also stands for all
+ * requests before it. Of data on InfiniBand only so many are signalled that a sender never waits for one that is not:
+ * the last of each quarter of the slots, or of the send ring. What is left after the last of them is confirmed when
+ * somebody asks for it, see {@link #isUnsignalled}. On iWARP all are signalled, also the write before its message: the
+ * completion of the message alone would not show that the kernel has let go of the payload.
+ *
+ * <p>A read has a slot of its own, and one is outstanding at most: soft-iWARP completes it after what was posted later.
+ *
+ * <p>Four slots are kept for control messages, and no more than four of those are ever outstanding: a limit that C
+ * keeps and that its receive queue counts on.
+ */
+final class MessageSender {
+    /** Most outstanding requests of control messages. */
+    static final int CONTROL_SLOTS = 4;
+
+    /** Kind and length of a request are kept in one number. */
+    private static final int KIND_SHIFT = 29;
+    /** So many requests can be outstanding before anything is allocated; a power of two. */
+    private static final int FIRST_ROOM = 2;
+    /** Data that is longer than this has a message of its own: that costs little then. */
+    private static final int MOST_JOINING_BYTES = 4 << 10;
+    /** Data is signalled once in this part of the slots and of the send ring. */
+    private static final int SIGNAL_PART = 4;
+
+    final QueuePair queuePair;
+    /** Where messages lie that are sent; null if there is no send region. */
+    private final Stage stage;
+    private final StreamSettings settings;
+    final long idBase;
+    private final int mostInline;
+    private final boolean immediateData;
+    /** Slots of all requests but a read. */
+    private final int maxSends;
+    private final int mostUnsignalled;
+    private final SendRequest request = new SendRequest(StreamSettings.MOST_SEND_ELEMENTS);
+    final SendBuffer ring;
+    /** All that is outstanding, each at its number since the start; a power of two, as large as it had to be so far. */
+    private int[] requests = new int[FIRST_ROOM];
+    /** The slot of the next request. */
+    private int head;
+    private int outstanding;
+    private byte outstandingControl;
+    private byte outstandingKeepalives;
+    private boolean reading;
+    private long completed;
+    /** Requests after the last signalled one, and what they keep of the send ring. */
+    private int unsignalled;
+    private int unsignalledBytes;
+    /** How long the last message is if it is data that may be added to, otherwise 0. */
+    private int openBytes;
+
+    /** Where messages lie that are sent, and the chunks that they announce. */
+    private record Stage(MemoryRegion region, RegionLayout layout, boolean entries) {}
+
+    /** An empty queue; the region is null if there is none, the base is the connection's part of identifiers. */
+    MessageSender(QueuePair queuePair, MemoryRegion region, SendBuffer ring, StreamSettings settings, long idBase) {
+        this.queuePair = queuePair;
+        this.stage = region == null ? null : new Stage(region, RegionLayout.of(settings), !settings.copiesAtPost());
+        this.settings = settings;
+        this.idBase = idBase;
+        mostInline = queuePair.maxInlineBytes() - settings.headerBytes();
+        immediateData = settings.immediateData();
+        maxSends = settings.maxSends() - (settings.flow() == FlowKind.READ_RING ? 1 : 0);
+        mostUnsignalled = immediateData ? (maxSends - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0;
+        this.ring = ring;
+    }
+
+    /** Adds to a request what announces a chunk, in a slot below {@link #CONTROL_SLOTS} unless the device copies it. */
+    void addEntry(SendRequest announcing, byte[] entry, int slot) {
+        if (stage == null || !stage.entries) {
+            announcing.relaxed().bytes(entry, 0, entry.length); // not written again before the peer has taken it
+            return;
+        }
+        long offset = stage.layout.stagedOffset() + (long) slot * entry.length;
+        MemorySegment.copy(entry, 0, stage.region.segment(), ValueLayout.JAVA_BYTE, offset, entry.length);
+        announcing.add(stage.region, offset, entry.length);
+    }
+
+    /** Whether one data message can be posted: there are free slots besides those for control messages. */
+    boolean hasDataSlot() {
+        int needed = immediateData ? 1 : 2;
+        return outstanding - outstandingControl + needed <= maxSends - CONTROL_SLOTS;
+    }
+
+    /** Whether enough control slots are free for a control message, which may carry a chunk. */
+    boolean hasControlSlot(boolean withPayload) {
+        int needed = withPayload && !immediateData ? 2 : 1;
+        return outstandingControl + needed <= CONTROL_SLOTS;
+    }
+
+    /** Whether a payload is small enough to be copied when it is posted. */
+    boolean isInline(int bytes) {
+        return bytes <= mostInline;
+    }
+
+    /** Starts a message to the peer's address, to which the caller adds the payload; {@link #finish} posts it. */
+    SendRequest begin(int kind, long address, int key) {
+        return request.write(WorkRequestId.of(idBase, kind, head), address, key);
+    }
+
+    /** Posts the message that was begun, and keeps so much of the send ring until completion: POSTED or an error. */
+    int finish(int kind, int bytes, int kept, int message) {
+        if (immediateData) {
+            request.immediate(message);
+        }
+        int error = postPayload(kind, bytes, kept);
+        return immediateData || isError(error) ? error : send(kind, message);
+    }
+
+    /**
+     * Posts data that was begun: {@code POSTED}, {@code JOINED} or an error number. It may join the message before, if
+     * that ended where this begins and the peer has not taken it; {@code more} may follow before it answers.
+     */
+    int finishData(int bytes, int kept, boolean more) {
+        int before = openBytes;
+        boolean small = bytes <= MOST_JOINING_BYTES && immediateData;
+        if (small && more) {
+            request.open();
+        }
+        if (small && before > 0 && before <= ImmediateData.MAX_ARGUMENT - bytes) {
+            request.joining(ImmediateData.data(before + bytes));
+        }
+        boolean open = request.isOpen();
+        int result = finish(WorkRequestId.DATA, bytes, kept, ImmediateData.data(bytes));
+        if (result == QueuePair.JOINED) {
+            openBytes = before + bytes;
+        } else if (open && result == QueuePair.POSTED) {
+            openBytes = bytes;
+        }
+        return result;
+    }
+
+    /** Lets the next data have a message of its own: it goes elsewhere. */
+    void close() {
+        openBytes = 0;
+    }
+
+    /** Starts a message into the peer's receive, to which the caller adds the payload; see {@link #finishSend}. */
+    SendRequest beginSend(int kind, int message) {
+        request.send(WorkRequestId.of(idBase, kind, head));
+        int header = settings.headerBytes();
+        return header == 0 ? request : request.add(stage.region, stage(message), header);
+    }
+
+    /** Posts the message that was begun, as {@link #finish} does. */
+    int finishSend(int kind, int bytes, int kept, int message) {
+        if (immediateData) {
+            request.immediate(message);
+        }
+        return postPayload(kind, bytes, kept);
+    }
+
+    /** Posts a read; none is outstanding. {@link QueuePair#POSTED} or an error number. */
+    int postRead(MemoryRegion into, long offset, int bytes, long address, int key) {
+        assert !reading;
+        int error = queuePair.postSend(request.read(WorkRequestId.of(idBase, WorkRequestId.POSITION, 0), address, key)
+                .add(into, offset, bytes).signalled());
+        reading = error == QueuePair.POSTED;
+        return error;
+    }
+
+    /** Posts the payload that was begun without a message, so that the peer is not told. */
+    int finishSilently(int bytes, int kept) {
+        return postPayload(WorkRequestId.DATA, bytes, kept);
+    }
+
+    private int postPayload(int kind, int bytes, int kept) {
+        if (bytes <= mostInline && request.bytes() == null) {
+            request.inline();
+        }
+        // On iWARP each is signalled: none may be unsignalled.
+        if (kind != WorkRequestId.DATA || unsignalled >= mostUnsignalled
+                || unsignalledBytes + kept >= ring.capacity() / SIGNAL_PART) {
+            request.signalled();
+        }
+        return post(kind, kept);
+    }
+
+    /** Whether the last request is outstanding, as far as is known, and nothing posted will show its completion. */
+    boolean isUnsignalled() {
+        return unsignalled > 0;
+    }
+
+    /** Posts a message without a payload. On InfiniBand it is a write of nothing: nobody checks where to. */
+    int postMessage(int kind, int message) {
+        if (!immediateData) {
+            return send(kind, message);
+        }
+        request.write(WorkRequestId.of(idBase, kind, head), 0, 0).immediate(message).signalled();
+        return post(kind, 0);
+    }
+
+    /** Posts a write of nothing, invisible to the peer, but its device must answer: POSTED or an error number. */
+    int postKeepalive() {
+        request.write(WorkRequestId.of(idBase, WorkRequestId.KEEPALIVE, head), 0, 0).signalled();
+        return post(WorkRequestId.KEEPALIVE, 0);
+    }
+
+    /** In our own byte order: iWARP ends of different order do not understand each other, which start() refuses. */
+    private long stage(int message) {
+        long offset = stage.layout.outgoingOffset() + (long) head * ImmediateData.BYTES;
+        stage.region.segment().set(ValueLayout.JAVA_INT, offset, message);
+        return offset;
+    }
+
+    private int send(int kind, int message) {
+        long offset = stage(message);
+        request.send(WorkRequestId.of(idBase, kind, head)).add(stage.region, offset, ImmediateData.BYTES).signalled();
+        if (isInline(ImmediateData.BYTES)) {
+            request.inline();
+        }
+        return post(kind, 0);
+    }
+
+    private int post(int kind, int kept) {
+        assert outstanding < maxSends;
+        int error = queuePair.postSend(request);
+        boolean signalled = request.isSignalled();
+        if (request.bytes() != null) {
+            request.clear();
+        }
+        openBytes = 0;
+        if (error != QueuePair.POSTED && isError(error)) {
+            return error;
+        }
+        if (outstanding == requests.length) {
+            grow();
+        }
+        requests[(int) completed + outstanding & requests.length - 1] = kind << KIND_SHIFT | kept;
+        head = head + 1 == maxSends ? 0 : head + 1;
+        outstanding++;
+        unsignalled = signalled ? 0 : unsignalled + 1;
+        unsignalledBytes = signalled ? 0 : unsignalledBytes + kept;
+        if (kind != WorkRequestId.DATA) {
+            count(kind, 1);
+        }
+        return error;
+    }
+
+    /** Whether a post was not taken. */
+    static boolean isError(int result) {
+        return result != QueuePair.POSTED && result != QueuePair.JOINED;
+    }
+
+    /** Doubles the room of a full ring: each request stays where it is, or moves up by as much as there was. */
+    private void grow() {
+        int all = requests.length;
+        requests = Arrays.copyOf(requests, 2 * all);
+        System.arraycopy(requests, 0, requests, all, all);
+    }
+
+    private void count(int kind, int change) {
+        if (kind != WorkRequestId.DATA) {
+            outstandingControl += (byte) change;
+        }
+        if (kind == WorkRequestId.KEEPALIVE) {
+            outstandingKeepalives += (byte) change;
+        }
+    }
+
+    /** Retires a request and all before it, of a read only that; tells what they kept of the ring, 0 if done before. */
+    int complete(long workRequestId) {
+        if (WorkRequestId.kind(workRequestId) == WorkRequestId.POSITION) {
+            reading = false;
+            return 0;
+        }
+        int slot = WorkRequestId.index(workRequestId);
+        int tail = head - outstanding;
+        int age = slot - (tail < 0 ? tail + maxSends : tail);
+        age += age < 0 ? maxSends : 0;
+        if (slot >= maxSends || age >= outstanding) {
+            return 0;
+        }
+        int kept = 0;
+        for (int i = 0; i <= age; i++) {
+            int one = requests[(int) completed + i & requests.length - 1];
+            kept += one & ImmediateData.MAX_ARGUMENT;
+            count(one >>> KIND_SHIFT, -1);
+        }
+        outstanding -= age + 1;
+        unsignalled = Math.min(unsignalled, outstanding); // a request that fails completes whether signalled or not
+        completed += age + 1;
+        return kept;
+    }
+
+    /** How many requests are outstanding: requests, not messages. */
+    int outstanding() {
+        return outstanding + (reading ? 1 : 0);
+    }
+
+    /** How many requests, without reads, will have completed since the start when all that were posted have. */
+    long posted() {
+        return completed + outstanding;
+    }
+
+    boolean hasKeepalive() {
+        return outstandingKeepalives > 0;
+    }
+
+    /** How many requests have completed; reads do not count. Gives requests since the start. */
+    long completed() {
+        return completed;
+    }
+}

@@ -1,0 +1,125 @@
+package org.rdmasockets.internal.rsockets;
+
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * A flow of messages into receives that the peer has posted. Nobody writes into memory by its address: the end that
+ * accepts opens none to its peer, and the end that proposes has some open, for the case that the peer knows rsockets'
+ * own flow alone, and does not look at it otherwise. Each message takes a whole receive until it was read, however
+ * short it is: so this flow is for writes of about the size of a receive.
+ *
+ * <p>Each end says in its private data how long a message may be that it takes, and how many credits the other has. A
+ * message says {@link ImmediateData#DATA} with the credit limit of the other direction, 16 bits, absolute; without data
+ * that way, {@link ImmediateData#UPDATE} tells it. Without immediate data, these 32 bits begin the message.
+ */
+final class SendReceive extends Flow {
+    private final MessageQueue received;
+    private final SendWindow window;
+    private final int headerBytes;
+    private final int maxWriteBytes;
+    /** Most bytes that the peer takes in a message. */
+    private int messageBytes;
+    /** What the message that was begun says. */
+    private int message;
+
+    SendReceive(Parts parts) {
+        super(parts);
+        received = new MessageQueue(parts);
+        // No more than three updates and two words are on their way to a peer that takes nothing in, and for those it
+        // has receives that it gives no credits for: so none of them has to be counted.
+        window = new SendWindow(true);
+        headerBytes = parts.settings().headerBytes();
+        maxWriteBytes = parts.settings().maxWriteBytes();
+    }
+
+    /** A new one, which is loaded only if it is used. */
+    static Flow of(Parts parts) {
+        return new SendReceive(parts);
+    }
+
+    @Override
+    FlowKind kind() {
+        return FlowKind.SEND_RECEIVE;
+    }
+
+    @Override
+    String start(ConnectData peer) {
+        window.start(peer.credits());
+        messageBytes = (int) Math.min(peer.flowBytes(), maxWriteBytes);
+        return null;
+    }
+
+    @Override
+    int room() {
+        return window.isOpen() ? messageBytes : 0;
+    }
+
+    @Override
+    SendRequest begin() {
+        message = ImmediateData.limit(received.grant());
+        return sendQueue.beginSend(WorkRequestId.DATA, message);
+    }
+
+    @Override
+    int finish(int count, int kept) {
+        window.dataSent();
+        return sendQueue.finishSend(WorkRequestId.DATA, count, kept, message);
+    }
+
+    @Override
+    MessageQueue received() {
+        return received;
+    }
+
+    @Override
+    String arrived(int slot, int said, int lengthBytes) {
+        int argument = ImmediateData.argument(said);
+        switch (ImmediateData.operation(said)) {
+            case ImmediateData.DATA -> {
+                return data(slot, argument, lengthBytes - headerBytes);
+            }
+            case ImmediateData.UPDATE -> {
+                connection.repost(slot);
+                return window.raise(argument);
+            }
+            case ImmediateData.CONTROL -> {
+                connection.repost(slot);
+                closing.received(argument);
+                return null;
+            }
+            default -> {
+                return "sent a message with the unknown operation " + ImmediateData.operation(said);
+            }
+        }
+    }
+
+    /** Data after SHUTDOWN or DISCONNECT is dropped. */
+    private String data(int slot, int limit, int bytes) {
+        if (closing.isInputEnded()) {
+            connection.repost(slot);
+            return null;
+        }
+        String wrong = received.arrive(slot, bytes);
+        return wrong != null ? wrong : window.raise(limit);
+    }
+
+    @Override
+    boolean isNewsDue() {
+        return !closing.isFinished() && !closing.isInputEnded() && received.areCreditsDue();
+    }
+
+    @Override
+    boolean mayTellNews() {
+        return sendQueue.hasControlSlot(false);
+    }
+
+    @Override
+    int tellNews() {
+        return sendQueue.postMessage(WorkRequestId.UPDATE, ImmediateData.update(received.grant()));
+    }
+
+    @Override
+    public String toString() {
+        return window + " " + received;
+    }
+}

@@ -1,0 +1,534 @@
+package org.rdmasockets.internal.rsockets;
+
+import java.net.SocketException;
+import java.util.Objects;
+import org.rdmasockets.verbs.CompletionOpcode;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.QueuePair;
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * One end of a byte stream. Completions and other events go in, requests come out, and no method waits: what is not
+ * possible now returns 0, and becomes possible by a later completion.
+ *
+ * <p>Order of life: make it, {@link #postReceives}, connect or accept with {@link #localData}, {@link #start} when the
+ * queue pair can send, then reads and writes; completions are welcome from the beginning. At the end
+ * {@link #disconnect} and, once {@link #drained}, or at any time, {@link #abort}. After that this never touches its
+ * queue pair and its memory again, so that the owner may free both; late completions may be delivered all the same.
+ *
+ * <p>When {@link #failure} tells that the connection is over, or {@link #peerDisconnected} while something is
+ * {@linkplain #isAwaited awaited}, the owner moves the queue pair to the error state.
+ *
+ * <p>Threads: not thread-safe; all calls under one lock.
+ */
+public final class StreamConnection {
+    /** Loads the class: calls of {@link #failure()} are compiled into their callers only if it is there. */
+    @SuppressWarnings("unused")
+    private static final Class<?> LOADED = StreamFailure.class;
+
+    private final MemoryRegion remoteRegion;
+    private final StreamSettings settings;
+    private final MessageSender sendQueue;
+    private final MessageReceiver receiveQueue;
+    private final StreamMemory memory;
+    final ShutdownState closing;
+    /** What the ends have agreed on; until then, what keeps what comes early. Also what it has received. */
+    private Flow flow;
+    private Received received;
+    /** The accepting end of iWARP must not speak before it has heard the other; see {@link #startAccepted}. */
+    private boolean listening;
+    private boolean heard;
+    /** The flow has started. */
+    private boolean started;
+    private StreamFailure failure;
+    private boolean aborted;
+    /** Something is to be told to the peer, which could not be told yet. */
+    private boolean owed;
+    /** Null until it is needed. */
+    private DirectSender directSender;
+
+    /**
+     * One end that is not connected yet.
+     *
+     * @param queuePair with {@link StreamSettings#sendElements}, one receive element and the depths of the settings
+     * @param sendRegion at least {@link StreamSettings#sendRegionBytes} with LOCAL_WRITE; null if that is 0
+     * @param remoteRegion at least {@link StreamSettings#remoteRegionBytes} with LOCAL_WRITE and REMOTE_WRITE, and
+     *        REMOTE_READ for {@link FlowKind#READ_RING}; all zero, as a device allocates it: a peer that claims to have
+     *        written what it did not write must not make us show what another connection left there
+     * @param settings the sizes
+     * @param workRequestIdBase goes into all work request identifiers; its low 24 bits are 0
+     * @throws IllegalArgumentException if a region is too small, or the base has low bits
+     */
+    public StreamConnection(QueuePair queuePair, MemoryRegion sendRegion, MemoryRegion remoteRegion,
+            StreamSettings settings, long workRequestIdBase) {
+        RegionLayout.of(settings).check(sendRegion, remoteRegion);
+        if ((workRequestIdBase & (1L << WorkRequestId.BITS) - 1) != 0) {
+            throw new IllegalArgumentException("the low 24 bits are ours: " + Long.toHexString(workRequestIdBase));
+        }
+        this.settings = settings;
+        this.remoteRegion = remoteRegion;
+        closing = new ShutdownState(!settings.immediateData());
+        SendBuffer sendBuffer = SendBuffer.of(sendRegion, settings);
+        sendQueue = new MessageSender(queuePair, sendRegion, sendBuffer, settings, workRequestIdBase);
+        receiveQueue = new MessageReceiver(sendQueue, sendRegion, settings);
+        memory = new StreamMemory(new ChunkStock(remoteRegion, settings), sendBuffer);
+        use(settings.flow() == FlowKind.CREDIT_RING
+                ? parts().flow(FlowKind.CREDIT_RING) : new NegotiatingFlow(parts()));
+    }
+
+    private Flow.Parts parts() {
+        return new Flow.Parts(this, sendQueue, receiveQueue, memory.chunks, remoteRegion, settings);
+    }
+
+    private void use(Flow newFlow) {
+        flow = newFlow;
+        received = flow.received();
+    }
+
+    /** What the peer must know to write to us: the private data for connect or accept. */
+    public ConnectData localData() {
+        return RegionLayout.of(settings).describe(remoteRegion);
+    }
+
+    /** Posts all receives; before connect or accept, because the peer may send at once. */
+    public void postReceives() throws SocketException {
+        failUnlessPosted("ibv_post_recv", receiveQueue.postAll());
+        if (failure != null) {
+            throw failure.exception();
+        }
+    }
+
+    /** Tells whether this end can talk to a peer; for a server that wants to reject before it accepts. */
+    public void check(ConnectData peer) throws SocketException {
+        if (!settings.immediateData() && peer.bigEndian() != ConnectData.isNativeBigEndian()) {
+            throw new SocketException("over iWARP, hosts of different byte order do not understand each other's"
+                    + " rsockets messages");
+        }
+    }
+
+    /** Begins to talk as agreed, once, when the queue pair can send; what came before counts. Throws if it cannot. */
+    public void start(ConnectData peer) throws SocketException {
+        check(peer);
+        if (started) {
+            throw new IllegalStateException("started before");
+        }
+        if (flow instanceof NegotiatingFlow undecided) {
+            decide(undecided, peer);
+        } else {
+            failIf(flow.start(peer));
+        }
+        started = true;
+        sendControls();
+    }
+
+    /** Goes on with what the peer has agreed to, and with what has come before. */
+    private void decide(NegotiatingFlow undecided, ConnectData peer) {
+        use(parts().flow(peer.flow() == settings.flow() ? peer.flow() : FlowKind.CREDIT_RING));
+        if (flow.kind() != FlowKind.CREDIT_RING) {
+            memory.chunks.refuse(); // for good: none is lent
+        }
+        if (closing.isInputShut()) {
+            received.discard();
+        }
+        failIf(flow.start(peer));
+        failIf(undecided.handOver(flow));
+    }
+
+    /** How the stream is carried: what the ends have agreed on; before {@link #start}, what this end would like. */
+    public FlowKind flow() {
+        return flow.kind();
+    }
+
+    /**
+     * Begins to talk as the end that accepted. Over iWARP the other end sends first (RFC 5044, 7.1): soft-iWARP takes
+     * data behind its answer for an error. One that has nothing to say is not waited for in vain: see {@link #speak}.
+     */
+    public void startAccepted(ConnectData peer) throws SocketException {
+        listening = !settings.immediateData();
+        start(peer);
+    }
+
+    /** Tells whether this end holds back what it has to say, until the peer speaks or {@link #speak} is called. */
+    public boolean isListening() {
+        return listening && !heard;
+    }
+
+    /** Speaks although the peer has said nothing; when it has had time to take notice of the connection. */
+    public void speak() {
+        listening = false;
+        sendControls();
+    }
+
+    /** Takes a completion; with a status other than 0 only the identifier counts. Never throws for what a peer sent. */
+    public void onCompletion(long workRequestId, int status, CompletionOpcode opcode, int lengthBytes,
+            boolean hasImmediate, int immediate) {
+        boolean receive = WorkRequestId.kind(workRequestId) == WorkRequestId.RECEIVE;
+        boolean over = isOver();
+        if (!receive) {
+            sendQueue.ring.release(sendQueue.complete(workRequestId));
+        }
+        if (status != 0) {
+            if (!over && !closing.isPeerLeaving()) { // else the connection manager tells of its end
+                fail(StreamFailure.completion(workRequestId, status));
+            }
+        } else if (receive && !aborted) {
+            int slot = WorkRequestId.index(workRequestId);
+            boolean whole = settings.immediateData() ? hasImmediate : receiveQueue.isMessage(lengthBytes, flow.kind());
+            heard = true;
+            int message = settings.immediateData() ? immediate : receiveQueue.message(slot);
+            failIf(whole ? flow.arrived(slot, message, lengthBytes)
+                    : "sent " + lengthBytes + " bytes that are no message");
+        } else if (!aborted && WorkRequestId.kind(workRequestId) == WorkRequestId.POSITION) {
+            failIf(flow.learned());
+        }
+        sendControls();
+    }
+
+    /** A receive is free again: it is posted, now or with the next ones. */
+    void repost(int slot) {
+        if (failure == null && !aborted && !closing.isPeerDisconnected()) {
+            failUnlessPosted("ibv_post_recv", receiveQueue.repost(slot));
+        }
+    }
+
+    /** Fails if a call of verbs returned an error. */
+    void failUnlessPosted(String call, int error) {
+        if (MessageSender.isError(error)) {
+            fail(StreamFailure.post(call, error));
+        }
+    }
+
+    private void failIf(String wrong) {
+        if (wrong != null) {
+            fail(StreamFailure.violation(wrong));
+        }
+    }
+
+    /** The connection manager says that the peer is gone. Data that arrived before may be delivered after this. */
+    public void onDisconnected() {
+        if (!isOver() && !closing.isPeerLeaving()) {
+            fail(StreamFailure.reset("the connection manager reported a disconnect that the peer had not announced"));
+        }
+        closing.peerIsGone();
+        owed = isControlDue();
+    }
+
+    /** Something else ended the connection, such as a deadline or a removed device. */
+    public void onFailure(StreamFailure cause) {
+        fail(Objects.requireNonNull(cause));
+    }
+
+    /** The first failure counts, unless a later one says more. */
+    void fail(StreamFailure cause) {
+        if (!aborted && (failure == null || cause.outranks(failure))) {
+            failure = cause;
+            owed = false;
+        }
+    }
+
+    /** True when errors are to be expected: the peer has left, or all that it needs was said and confirmed. */
+    private boolean isOver() {
+        return aborted || closing.isPeerDisconnected() || closing.isFinished() && sendQueue.outstanding() == 0;
+    }
+
+    private boolean isSilent() {
+        return failure != null || aborted || listening && !heard || !started;
+    }
+
+    private boolean isControlDue() {
+        return !isSilent() && flow.isDue();
+    }
+
+    /** Posts what is due to the peer, as far as slots allow; after anything by which something may have become due. */
+    void sendControls() {
+        owed = isControlDue();
+        while (owed && flow.mayPost()) {
+            // Order matters: the receives first, then the credits for them.
+            failUnlessPosted("ibv_post_recv", receiveQueue.postFree());
+            failUnlessPosted("ibv_post_send", flow.post());
+            owed = isControlDue();
+        }
+    }
+
+    /**
+     * Reads what is there: 0 if nothing is there now, -1 at the end of the stream. Throws "Connection reset", or what
+     * the peer did wrong, once all that arrived before was read.
+     */
+    public int read(byte[] bytes, int offset, int length) throws SocketException {
+        Objects.checkFromIndexSize(offset, length, bytes.length);
+        ensureTrusted();
+        if (length == 0 || aborted) {
+            return aborted ? -1 : 0;
+        }
+        int count = received.read(bytes, offset, length);
+        if (count == 0) {
+            return whyNothing();
+        }
+        sendControls();
+        return count;
+    }
+
+    /** After a violation, nothing is read. */
+    void ensureTrusted() throws SocketException {
+        if (failure != null && failure.violation()) {
+            throw failure.exception();
+        }
+    }
+
+    /** The end of the stream, a failure, or that nothing has come yet. */
+    int whyNothing() throws SocketException {
+        if (closing.isInputEnded() || closing.isInputShut()) {
+            return -1;
+        }
+        if (failure != null) {
+            throw failure.exception();
+        }
+        return 0;
+    }
+
+    /**
+     * Writes as much as can be taken now, perhaps 0, which is copied and posted; the next call goes on with the rest.
+     * Throws "Connection reset", or what the peer did wrong; "Broken pipe" if this direction is over, but for the first
+     * write after the peer's close.
+     */
+    public int write(byte[] bytes, int offset, int length) throws SocketException {
+        Objects.checkFromIndexSize(offset, length, bytes.length);
+        if (closing.isPeerDisconnected() && length > 0 && losesWrite(length)) {
+            return length;
+        }
+        SendBuffer ring = sendQueue.ring;
+        int taken = 0;
+        while (taken < length && canPlace() && ring.hasRoom()) {
+            int count = Math.min(Math.min(length - taken, settings.maxWriteBytes()),
+                    Math.min(flow.room(), ring.free()));
+            if (count <= 0) {
+                break;
+            }
+            SendRequest request = flow.begin().relaxed();
+            ring.place(bytes, offset + taken, count, request);
+            finish(count, sendQueue.isInline(count) ? 0 : ring.keep(count));
+            taken += count;
+        }
+        if (taken < length && !ring.hasRoom()) {
+            ring.wantMore();
+        }
+        awaitRoom(taken < length);
+        ensureOutput();
+        return taken;
+    }
+
+    /**
+     * Tells whether a write succeeds although the peer has closed: the first, as over TCP, if a send buffer would take
+     * what it has still to write.
+     */
+    boolean losesWrite(int length) {
+        return length <= settings.sendBufferBytes() && failure == null && !aborted && closing.loseWrite();
+    }
+
+    /** Notes that somebody waits for room at the peer, if so. */
+    void awaitRoom(boolean waiting) {
+        if (waiting && !isSilent() && flow.room() == 0) {
+            flow.awaitRoom();
+            sendControls();
+        }
+    }
+
+    /** Says why nothing can be written any more, if so; from then on, no write succeeds. */
+    void ensureOutput() throws SocketException {
+        if (failure != null) {
+            throw failure.exception();
+        }
+        if (isOutputOver()) {
+            closing.refuseWrites();
+            throw new SocketException(StreamFailure.BROKEN_PIPE);
+        }
+    }
+
+    /** What sends from memory of the application. */
+    public DirectSender directSender() {
+        if (directSender == null) {
+            directSender = new DirectSender(this, sendQueue, sendQueue.ring, settings);
+        }
+        return directSender;
+    }
+
+    /** Posts data whose request has its payload, and of which so much is kept in the send ring. */
+    void finish(int count, int kept) {
+        failUnlessPosted("ibv_post_send", flow.finish(count, kept));
+    }
+
+    /** What the ends have agreed on. */
+    Flow carrier() {
+        return flow;
+    }
+
+    /** Whether data can be posted now, if it needs no room in the send ring. */
+    boolean canSend() {
+        return canPlace() && flow.room() > 0;
+    }
+
+    /** Whether a write can be posted of which the peer is not told. */
+    boolean canPlace() {
+        return !isSilent() && !isOutputOver() && sendQueue.hasDataSlot();
+    }
+
+    /** Whether nothing may be touched any more. */
+    boolean isAborted() {
+        return aborted;
+    }
+
+    private boolean isOutputOver() {
+        return aborted || closing.isOutputOver();
+    }
+
+    /** Whether {@link #read} of at least one byte would read, tell the end or throw. */
+    public boolean readable() {
+        return received.available() > 0 || closing.isInputEnded() || closing.isInputShut() || failure != null
+                || aborted;
+    }
+
+    /** Whether {@link #write} would do something; or, if it has begun something, {@link #directSender}. */
+    public boolean writable() {
+        if (isAwaited()) {
+            return directSender.isRead() || failure != null || aborted;
+        }
+        boolean able = directSender != null && directSender.isUnfinished() ? directSender.canGoOn()
+                : canSend() && sendQueue.ring.hasRoom();
+        return able || failure != null || isOutputOver();
+    }
+
+    /** How much can be read now: bytes, 0 after a violation. */
+    public int available() {
+        return aborted || failure != null && failure.violation() ? 0 : received.available();
+    }
+
+    /** Whether a word about room or an end waits for a free slot: then a send completion matters also to a reader. */
+    public boolean creditOwed() {
+        return owed;
+    }
+
+    /** Reads no more: what is there and what comes is thrown away, so that the peer is not held up. */
+    public void shutdownInput() {
+        closing.shutInput();
+        if (!aborted) {
+            received.discard();
+            sendControls();
+        }
+    }
+
+    /** Writes no more: the peer is told after everything that was written. */
+    public void shutdownOutput() {
+        closing.shutOutput();
+        sendControls();
+    }
+
+    /** This process ends soon: the peer is told after everything that was written, and may still be written to. */
+    public void leave() {
+        closing.leave();
+        sendControls();
+    }
+
+    /** Reads and writes no more: the peer is told after everything that was written. See {@link #drained}. */
+    public void disconnect() {
+        closing.close(received.isUnread());
+        shutdownInput();
+    }
+
+    /** {@return the memory that comes and goes; always the same} */
+    public StreamMemory memory() {
+        return memory;
+    }
+
+    /** Whether {@link #shrink} may be of use: this end has more than it began with, or the peer waits for it. */
+    public boolean isLarge() {
+        return memory.bytes() > 0 || flow.isLarge();
+    }
+
+    /** Does what has become possible by memory that was supplied. */
+    public void catchUp() {
+        sendControls();
+    }
+
+    /** Goes back to little memory, as far as the peer allows; after a pause. */
+    public void shrink() {
+        sendQueue.ring.shrink();
+        flow.shrink();
+        sendControls();
+    }
+
+    /** Stops: nothing more is posted or touched. The peer learns of it when the owner ends the queue pair. */
+    public void abort() {
+        aborted = true;
+        owed = false;
+    }
+
+    /**
+     * Asks the peer's device for a sign of life, unless that or too much else is under way, or all is said. Over iWARP
+     * it may lie with the peer unseen, until something comes behind it: this does, if the peer was never heard.
+     */
+    public void keepalive() {
+        boolean over = closing.isFinished() && (heard || settings.immediateData());
+        if (isSilent() || over || sendQueue.hasKeepalive() || !sendQueue.hasControlSlot(false)) {
+            return;
+        }
+        failUnlessPosted("ibv_post_send", sendQueue.postKeepalive());
+    }
+
+    /** Asks the peer's device for a sign of life, as {@link #keepalive}; throws if nothing can be written any more. */
+    public void probe() throws SocketException {
+        if (!losesWrite(1)) {
+            ensureOutput();
+            keepalive();
+        }
+    }
+
+    /**
+     * Lets the device show that what was written has completed, if nothing else would; when it matters, such as after a
+     * pause: until then a part of the send ring may seem in use. True if the device was asked by this call.
+     */
+    public boolean confirm() {
+        if (!sendQueue.isUnsignalled()) {
+            return false;
+        }
+        keepalive();
+        return !sendQueue.isUnsignalled();
+    }
+
+    /** Whether the queue pair may go: what was written and the last word about it have completed, or never will. */
+    public boolean drained() {
+        return failure != null || isOver()
+                || closing.isOutputShut() && closing.due() == ShutdownState.NOTHING && sendQueue.outstanding() == 0;
+    }
+
+    /** Whether the peer has said DISCONNECT: its queue pair is gone, or will be at once. */
+    public boolean peerDisconnected() {
+        return closing.isPeerDisconnected();
+    }
+
+    /** Whether somebody waits until the device has read memory of the application. */
+    public boolean isAwaited() {
+        return directSender != null && directSender.isAwaited();
+    }
+
+    /** {@return why the connection broke, or null if it did not} */
+    public StreamFailure failure() {
+        return failure;
+    }
+
+    /** How many send requests are outstanding, as far as was shown; a deadline applies to the oldest. */
+    public int outstandingSends() {
+        return sendQueue.outstanding();
+    }
+
+    /** How many send requests have completed since the start; a deadline starts anew when this grows. */
+    public long completedSends() {
+        return sendQueue.completed();
+    }
+
+    /** The counters and flags, for a log line. */
+    @Override
+    public String toString() {
+        return "outstanding=" + sendQueue.outstanding() + " " + flow + " " + closing
+                + (failure == null ? "" : " failure=" + failure.detail());
+    }
+}

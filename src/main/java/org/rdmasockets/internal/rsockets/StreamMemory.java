@@ -1,0 +1,151 @@
+package org.rdmasockets.internal.rsockets;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.rdmasockets.verbs.MemoryRegion;
+
+/**
+ * The memory of a connection beyond what it was made with. The connection says what it wants and what it does not need
+ * any more; its owner makes and closes the regions, which takes too long for a call that reads or writes:
+ *
+ * <pre>
+ * when isDue():   takeRetired(), and close those
+ *                 wantedChunkBytes(): two regions, each then to supplyChunk()      or refuse()
+ *                 wantedSendBytes(): one region, to supplySend()                   or refuse()
+ *                 StreamConnection.catchUp()
+ * after a pause:  StreamConnection.shrink()
+ * at the end:     StreamConnection.abort(), then takeAll(), and close those
+ * </pre>
+ *
+ * A chunk's region is retired when all of it has arrived and all of that was read, not earlier.
+ *
+ * <p>Threads: as the connection's.
+ */
+public final class StreamMemory {
+    final ChunkStock chunks;
+    private final SendBuffer sendBuffer;
+    /** Every region that the owner has supplied and not taken back; null once this is closed. */
+    private List<MemoryRegion> supplied = List.of();
+    /** How long these are together. */
+    private long bytes;
+    private boolean changed = true;
+
+    StreamMemory(ChunkStock chunks, SendBuffer sendBuffer) {
+        this.chunks = chunks;
+        this.sendBuffer = sendBuffer;
+    }
+
+    /** Whether what is asked here, or {@link StreamConnection#isLarge}, may have changed since the last call. */
+    public boolean takeChange() {
+        boolean taken = changed || chunks.changed || sendBuffer.changed;
+        if (taken) {
+            changed = false;
+            chunks.changed = false;
+            sendBuffer.changed = false;
+        }
+        return taken;
+    }
+
+    void change() {
+        changed = true;
+    }
+
+    /** Tells whether the owner has something to make or to close. */
+    public boolean isDue() {
+        return supplied != null && (chunks.isDue() || sendBuffer.isDue());
+    }
+
+    /**
+     * How much may arrive before somebody must take it in, also if nobody reads: so the connection learns in time what
+     * it lacks. Gives bytes, {@code Integer.MAX_VALUE} if it does not matter.
+     */
+    public int patienceBytes() {
+        return supplied != null && chunks.canGrow() ? chunks.lowWater() : Integer.MAX_VALUE;
+    }
+
+    /** How large regions for chunks are wanted. Two are. */
+    public int wantedChunkBytes() {
+        return supplied == null ? 0 : chunks.wanted();
+    }
+
+    /** How large a region for the send ring is wanted: bytes, or 0. */
+    public int wantedSendBytes() {
+        return supplied == null ? 0 : sendBuffer.wanted();
+    }
+
+    /**
+     * Gives one of the two regions for chunks, zeroed, with LOCAL_WRITE and REMOTE_WRITE, of {@link #wantedChunkBytes}
+     * or more. It is the connection's until it is retired, perhaps at once; the caller's if false: this has ended.
+     */
+    public boolean supplyChunk(MemoryRegion region, int bytes, boolean last) {
+        if (supplied == null) {
+            return false;
+        }
+        note(region);
+        chunks.supply(region, bytes, last);
+        return true;
+    }
+
+    /**
+     * Gives a region for the send ring, with LOCAL_WRITE, of {@link #wantedSendBytes} or more. It is the connection's
+     * until it is retired, perhaps at once; the caller's if false: this has ended.
+     */
+    public boolean supplySend(MemoryRegion region, int bytes) {
+        if (supplied == null) {
+            return false;
+        }
+        note(region);
+        sendBuffer.supply(region, bytes);
+        return true;
+    }
+
+    private void note(MemoryRegion region) {
+        if (supplied.isEmpty()) {
+            supplied = new ArrayList<>();
+        }
+        supplied.add(region);
+        bytes += region.lengthBytes();
+        changed = true;
+    }
+
+    /** Says that what is wanted cannot be had now. The connection goes on with what it has. */
+    public void refuse() {
+        chunks.refuse();
+        sendBuffer.refuse();
+    }
+
+    /** Takes back regions that are not needed any more, for the caller to close; none after {@link #takeAll}. */
+    public List<MemoryRegion> takeRetired() {
+        if (supplied == null) {
+            return List.of();
+        }
+        changed = true;
+        List<MemoryRegion> retired = new ArrayList<>(chunks.takeRetired());
+        MemoryRegion ring = sendBuffer.takeRetired();
+        if (ring != null) {
+            retired.add(ring);
+        }
+        for (MemoryRegion region : retired) {
+            supplied.remove(region);
+            bytes -= region.lengthBytes();
+        }
+        if (supplied.isEmpty()) {
+            supplied = List.of();
+        }
+        return retired;
+    }
+
+    /** Takes back everything, for the caller to close, once the queue pair of an aborted connection is gone. */
+    public List<MemoryRegion> takeAll() {
+        List<MemoryRegion> all = supplied == null ? List.of() : supplied;
+        supplied = null;
+        bytes = 0;
+        changed = true;
+        return all;
+    }
+
+    /** How much the owner has supplied and not taken back. */
+    public long bytes() {
+        return bytes;
+    }
+}

@@ -1,0 +1,290 @@
+package org.rdmasockets.internal.sharedmemory;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.internal.sharedmemory.link.LinkConnector;
+import org.rdmasockets.internal.sharedmemory.link.DialHandler;
+import org.rdmasockets.internal.sharedmemory.link.Link;
+import org.rdmasockets.internal.sharedmemory.link.LinkListener;
+import org.rdmasockets.internal.sharedmemory.link.RingEntry;
+import org.rdmasockets.internal.sharedmemory.link.RingWriter;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * Who takes datagrams at which address of this host, in this process and in others. A datagram is lost, and nobody is
+ * told, where its port has gone or has no room, and where the ring to its process is full. Any thread may call
+ * anything; somebody has to wait with an event poller of the provider.
+ */
+public final class DatagramPorts {
+    /** Longest datagram, in bytes. */
+    public static final int MAX_BYTES = RingWriter.MAX_PAYLOAD_BYTES - 2 * 16;
+
+    private static final int V4_BYTES = 4;
+    private static final int V6_BYTES = 16;
+    private static final int PORT_MASK = 0xFFFF;
+    private static final int MOST_ROUTES = 1024;
+    /** How long it is believed that nobody takes datagrams at an address. */
+    private static final long REFUSED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final InetAddress WILDCARD = InetAddress.ofLiteral("0.0.0.0");
+
+    private final SharedMemoryFabric fabric;
+    /** By address, all wildcards as one. */
+    private final Map<InetSocketAddress, Port> ports = new ConcurrentHashMap<>();
+    private final Map<InetSocketAddress, Route> routes = new ConcurrentHashMap<>();
+    private final AtomicLong dropped = new AtomicLong();
+
+    /** Takes what comes to a port: by any thread, without a wait. */
+    public interface Receiver {
+        /** Tells whether there is room, before data is copied; false to drop it. */
+        boolean hasRoom(int bytes);
+
+        /** Takes a datagram, in an array of its own, of whoever says to have sent it. */
+        void take(InetSocketAddress source, byte[] data);
+    }
+
+    /** A port that is taken. */
+    public final class Port implements AutoCloseable {
+        private final InetSocketAddress key;
+        private final Receiver receiver;
+        private final LinkListener name;
+
+        private Port(InetSocketAddress key, Receiver receiver, LinkListener name) {
+            this.key = key;
+            this.receiver = receiver;
+            this.name = name;
+        }
+
+        /** Takes nothing more. */
+        @Override
+        public void close() {
+            if (ports.remove(key, this)) {
+                name.close();
+            }
+        }
+    }
+
+    /** The way to whoever takes datagrams at an address. */
+    public final class Route implements DialHandler {
+        private final InetSocketAddress destination;
+        private final CountDownLatch known = new CountDownLatch(1);
+        private final long begunNanos = System.nanoTime();
+        /** Set before it is known, one of the two. */
+        private LinkDispatcher end;
+        private String refusal;
+        private int namesGivenUp;
+        private long sinceNanos;
+        /** Null until the search has begun, and if that failed at once. */
+        private volatile LinkConnector dial;
+        /** Whether the peer's process was rung since it was found: from then on it asks for that itself. */
+        private volatile boolean rung;
+
+        private Route(InetSocketAddress destination) {
+            this.destination = destination;
+        }
+
+        private void search() {
+            try {
+                dial = fabric.links.hub().dialForDatagrams(destination, this);
+            } catch (VerbsException e) {
+                onFailed(e);
+            } catch (Throwable e) {
+                refuse("the search failed");
+                throw e;
+            }
+        }
+
+        @Override
+        public void onLink(Link link) {
+            end = (LinkDispatcher) link.handler();
+            namesGivenUp = link.peerNamesGivenUp();
+            known.countDown();
+        }
+
+        @Override
+        public void onFailed(VerbsException failure) {
+            String reason = "the search failed";
+            try {
+                reason = failure.errno() == Errno.ECONNREFUSED
+                        ? "no process of this user has an RDMA datagram socket there" : failure.getMessage();
+            } finally {
+                refuse(reason);
+            }
+        }
+
+        private void refuse(String reason) {
+            refusal = reason;
+            sinceNanos = System.nanoTime();
+            known.countDown();
+        }
+
+        /** Whether this tells nothing any more. */
+        private boolean isOver() {
+            if (known.getCount() > 0) {
+                return false;
+            }
+            return end != null ? !end.isOpen() || end.link.peerNamesGivenUp() != namesGivenUp
+                    : System.nanoTime() - sinceNanos > REFUSED_NANOS;
+        }
+
+        /** When the search has begun, by {@code System.nanoTime}. */
+        public long begunNanos() {
+            return begunNanos;
+        }
+
+        /** Waits, so many nanoseconds at most, until it is known whether this leads anywhere. */
+        public boolean await(long nanos) throws InterruptedException {
+            return known.await(nanos, TimeUnit.NANOSECONDS);
+        }
+
+        /** Why this leads nowhere, now; null if it leads to somebody. */
+        public String refusal() {
+            return known.getCount() > 0 ? "the search for a process there goes on" : refusal;
+        }
+
+        /**
+         * Sends a datagram of at most {@link #MAX_BYTES}, from an address of the destination's family; it may be lost.
+         */
+        public void send(InetSocketAddress source, MemorySegment data) {
+            boolean first = !rung;
+            rung = true;
+            if (!end.sendDatagram(source, destination, data, first)) {
+                rung = !first;
+                dropped.incrementAndGet();
+            }
+        }
+
+        private void giveUp() {
+            LinkConnector attempt = dial;
+            if (attempt != null) {
+                attempt.close();
+            }
+        }
+    }
+
+    DatagramPorts(SharedMemoryFabric fabric) {
+        this.fabric = fabric;
+    }
+
+    private static InetSocketAddress key(InetSocketAddress address) {
+        return address.getAddress().isAnyLocalAddress() ? new InetSocketAddress(WILDCARD, address.getPort()) : address;
+    }
+
+    /**
+     * Takes a port, not 0, of an address of this host or the wildcard, among all processes of this user. Throws
+     * {@code EADDRINUSE} if another has it, or why there is no shared memory here.
+     */
+    public Port open(InetSocketAddress address, Receiver receiver) throws VerbsException {
+        InetSocketAddress key = key(address);
+        LinkListener name = fabric.links.hub().listenForDatagrams(key);
+        Port port = new Port(key, receiver, name);
+        ports.put(key, port);
+        return port;
+    }
+
+    /** Whether there is any port, so that links are listened to. */
+    boolean isOpen() {
+        return !ports.isEmpty();
+    }
+
+    /** How many datagrams found no room. */
+    long dropped() {
+        return dropped.get();
+    }
+
+    private Port find(InetSocketAddress destination) {
+        Port exact = ports.get(destination);
+        return exact != null || ports.isEmpty() ? exact
+                : ports.get(new InetSocketAddress(WILDCARD, destination.getPort()));
+    }
+
+    /** Gives a datagram of at most {@link #MAX_BYTES} to a port of this process; false if there is none. */
+    public boolean sendHere(InetSocketAddress source, InetSocketAddress destination, MemorySegment data) {
+        Port port = fabric.linksOnly ? null : find(destination);
+        if (port == null) {
+            return false;
+        }
+        if (port.receiver.hasRoom((int) data.byteSize())) {
+            port.receiver.take(source, data.toArray(ValueLayout.JAVA_BYTE));
+        } else {
+            dropped.incrementAndGet();
+        }
+        return true;
+    }
+
+    /**
+     * The way to another process, of which more may be known later; a search begins unless one has found something.
+     */
+    public Route route(InetSocketAddress destination) {
+        Route known = routes.get(destination);
+        if (known != null && !known.isOver()) {
+            return known;
+        }
+        Route fresh = new Route(destination);
+        synchronized (routes) {
+            known = routes.get(destination);
+            if (known != null && !known.isOver()) {
+                return known;
+            }
+            makeRoom();
+            routes.put(destination, fresh);
+        }
+        fresh.search();
+        return fresh;
+    }
+
+    private void makeRoom() {
+        if (routes.size() >= MOST_ROUTES) {
+            routes.values().removeIf(Route::isOver);
+        }
+        if (routes.size() >= MOST_ROUTES) {
+            routes.values().forEach(Route::giveUp); // those who wait for one are told at their deadline
+            routes.clear();
+        }
+    }
+
+    /** Takes a datagram of another process; throws {@code IllegalArgumentException} if no honest process says so. */
+    void onDatagram(RingEntry entry) {
+        int addressBytes = entry.flags();
+        int destinationPort = entry.value() & PORT_MASK;
+        int sourcePort = entry.value() >>> Short.SIZE;
+        int dataBytes = entry.payloadBytes() - 2 * addressBytes;
+        if (addressBytes != V4_BYTES && addressBytes != V6_BYTES || dataBytes < 0 || dataBytes > MAX_BYTES
+                || destinationPort == 0 || sourcePort == 0) {
+            throw new IllegalArgumentException("a datagram from port " + sourcePort + " to port " + destinationPort
+                    + " with addresses of " + addressBytes + " bytes has no length of " + entry.payloadBytes());
+        }
+        InetAddress destination = address(entry, 0, addressBytes);
+        InetAddress source = address(entry, addressBytes, addressBytes);
+        if (source.isAnyLocalAddress() || source.isMulticastAddress()) {
+            throw new IllegalArgumentException("nobody sends datagrams from " + source.getHostAddress());
+        }
+        Port port = find(new InetSocketAddress(destination, destinationPort));
+        if (port == null || !port.receiver.hasRoom(dataBytes)) {
+            dropped.incrementAndGet();
+            return;
+        }
+        byte[] data = new byte[dataBytes];
+        MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset() + 2 * addressBytes, data, 0,
+                dataBytes);
+        port.receiver.take(new InetSocketAddress(source, sourcePort), data);
+    }
+
+    private static InetAddress address(RingEntry entry, int offset, int bytes) {
+        byte[] address = new byte[bytes];
+        MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset() + offset, address, 0, bytes);
+        try {
+            return InetAddress.getByAddress(address);
+        } catch (UnknownHostException e) {
+            throw new AssertionError("4 and 16 bytes are an address", e);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+package org.rdmasockets.internal.sharedmemory;
+
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What waits until a deadline: a send for a receive, an identifier for another process. There is no thread for this:
+ * pollers sleep until the nearest deadline at most, and whoever polls looks here.
+ *
+ * <p>A nearer one wakes the pollers: it is noted before the look at who sleeps, and a poller says that it sleeps before
+ * it reads the nearest.
+ */
+final class Deadlines {
+    /** Stands for no deadline. */
+    static final long NEVER = Long.MAX_VALUE;
+    /** What fails for want of memory is tried again after so long. */
+    private static final long AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+    private final List<SharedMemoryEventPoller> pollers = new CopyOnWriteArrayList<>();
+    private final Set<Expiring> waiting = ConcurrentHashMap.newKeySet();
+    /** No deadline is earlier, by nanoTime; may be too early. Written under this. */
+    private volatile long nearest = NEVER;
+    /** How often one was added; guarded by this. */
+    private int added;
+
+    /** Wakes a poller for a nearer deadline from now on. */
+    void attach(SharedMemoryEventPoller poller) {
+        pollers.add(poller);
+    }
+
+    /** Undoes {@link #attach}. */
+    void detach(SharedMemoryEventPoller poller) {
+        pollers.remove(poller);
+    }
+
+    /** Takes something up, again if its deadline has become nearer. */
+    void add(Expiring one, long deadlineNanos) {
+        boolean nearer;
+        synchronized (this) {
+            waiting.add(one);
+            added++;
+            nearer = deadlineNanos < nearest;
+            if (nearer) {
+                nearest = deadlineNanos;
+            }
+        }
+        if (nearer) {
+            for (SharedMemoryEventPoller poller : pollers) {
+                poller.signal();
+            }
+        }
+    }
+
+    /** Forgets what waits for nothing any more; without this the next look does. */
+    void remove(Expiring one) {
+        waiting.remove(one);
+    }
+
+    /** When to look next at the latest, {@link #NEVER} if nothing waits. */
+    long nearest() {
+        return nearest;
+    }
+
+    /** Whether it is time for {@link #expire}; cheap while nothing waits. */
+    boolean isDue() {
+        long at = nearest;
+        return at != NEVER && System.nanoTime() - at >= 0;
+    }
+
+    /** Lets all that wait look at the clock, and forgets those that wait no more. No lock is held. */
+    void expire() {
+        int seen;
+        synchronized (this) {
+            seen = added;
+        }
+        long next = NEVER;
+        for (Expiring one : waiting) {
+            next = Math.min(next, look(one));
+        }
+        synchronized (this) {
+            if (added == seen) { // else the next look follows at once
+                nearest = next;
+            }
+        }
+    }
+
+    private long look(Expiring one) {
+        try {
+            one.lookAtDeadline();
+            if (one.deadline() == NEVER) {
+                waiting.remove(one);
+            }
+            long deadline = one.deadline();
+            if (deadline != NEVER) {
+                waiting.add(one); // since a moment ago, perhaps
+            }
+            return deadline;
+        } catch (Error e) { // no memory, say: it looks again in a moment, and the others do now
+            return System.nanoTime() + AGAIN_NANOS;
+        }
+    }
+
+    /** What may wait in {@link Deadlines}. */
+    interface Expiring {
+        /** Gives up what has waited for too long; any thread, no lock held. */
+        void lookAtDeadline();
+
+        /** When to look at it next, by nanoTime, {@link #NEVER} if it waits for nothing; any thread. */
+        long deadline();
+    }
+}

@@ -1,0 +1,741 @@
+package org.rdmasockets.internal.sharedmemory;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
+import java.net.InetSocketAddress;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.rdmasockets.internal.log.LimitedLog;
+import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.internal.sharedmemory.link.Link;
+import org.rdmasockets.internal.sharedmemory.link.LinkHandler;
+import org.rdmasockets.internal.sharedmemory.link.LinkSlot;
+import org.rdmasockets.internal.sharedmemory.link.RingEntry;
+import org.rdmasockets.internal.sharedmemory.link.RingWriter;
+import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * This process's end of a link: finds the connection that an entry is for, and lets go on what had to wait.
+ *
+ * <p>Every entry is a stranger's word until it was checked. An entry that an honest peer never writes ends the link,
+ * and with it the connections to that one process.
+ */
+final class LinkDispatcher implements LinkHandler {
+    /** Kinds of entries. A request for a connection: value is the sender's slot, the payload a greeting. */
+    static final int CONNECT = 1;
+    /** A request is accepted: value is the sender's slot, the payload a greeting. */
+    static final int ACCEPT = 2;
+    /** A request is refused: value is the reason code, the payload private data. */
+    static final int REJECT = 3;
+    /** The last entry for a connection: value is the sender's slot, the slot -1 if the sender does not know it. */
+    static final int END = 4;
+    /** The sender's queue pair takes nothing more; with {@link #FAULT}, because of what the receiver asked for. */
+    static final int FAILED = 5;
+    /** A part of a send: first is the length of all parts, value the immediate data. */
+    static final int SEND = 6;
+    /** A write with immediate data was made: first is its length, value the immediate data. */
+    static final int WRITE = 7;
+    /** The sender has messages and the receiver's queue pair shares its receives: value is how many messages. */
+    static final int WANT = 8;
+
+    /** A write with immediate data that is still open: first is its length, in the upper half the immediate data. */
+    static final int OPEN_WRITE = 9;
+    /** A request has arrived and is answered later. */
+    static final int ACKNOWLEDGE = 10;
+    /** No entry: what every connection of a dead link is told. */
+    static final int LINK_DIED = -1;
+
+    /**
+     * A datagram, for no connection: flags say how long an address is, value has the destination's port and above it
+     * the source's; the payload is destination, source and data.
+     */
+    static final int DATAGRAM = 11;
+
+    /**
+     * A write with immediate data is to be made of the payload: first is its address, second its key, value the
+     * immediate data.
+     */
+    static final int INLINE_WRITE = 12;
+
+    /** Flags: the first part of a send, the last one, with immediate data. */
+    static final int FIRST = 1;
+    static final int LAST = 2;
+    static final int IMMEDIATE = 4;
+    /** Flag of {@link #FAILED}. */
+    static final int FAULT = 1;
+
+    private static final Log LOG = new Log(LinkDispatcher.class);
+    private static final LimitedLog LIMITED = new LimitedLog(LOG);
+    private static final int UNKNOWN_SLOT = -1;
+    /** Entries taken at once, and most of them in one call of the waiting thread. */
+    private static final int BATCH = 64;
+    private static final int BATCHES = 64;
+    private static final byte[] NO_DATA = {};
+    private static final String FAULT_HERE = "a fault in this library; its log says which";
+    /** Most entries that wait for room: a slot is not used again before the peer has read its last of these. */
+    private static final int MOST_LETTERS = LinkSlot.MOST;
+
+    /** An entry that waits for room; its connection's data must not overtake it. */
+    private record Letter(int kind, int flags, int slot, int value, byte[] payload) {}
+
+    private final SharedMemoryFabric fabric;
+    final Link link;
+    private final RingWriter writer;
+    /** Slot to connection; elements are written under this monitor. */
+    private volatile RemotePeer[] peers = new RemotePeer[16];
+    /** Guarded by the writer's lock. */
+    private final ArrayDeque<Letter> outbox = new ArrayDeque<>();
+    /** Whether {@link #outbox} has any; written under the writer's lock. */
+    private volatile boolean held;
+    /** Send queues that wait for a receive or for room. */
+    private final Set<SendQueue> waiting = ConcurrentHashMap.newKeySet();
+    /** Completion queues of the connections, and how many uses each has; guarded by itself. */
+    private final Map<SharedMemoryCompletionQueue, int[]> queues = new HashMap<>();
+    /** The keys of {@link #queues}, which each doorbell looks at: an iterator would be garbage. Written under it. */
+    private volatile SharedMemoryCompletionQueue[] served = {};
+    /**
+     * Whether the peer was asked to ring and no doorbell was heard since: then there is no need to ask again. Written
+     * before the peer is asked and before a doorbell is answered; a new link is armed.
+     */
+    private volatile boolean armed = true;
+    /** Whether {@link Links#drainBusy} will come to this. */
+    private final AtomicBoolean postponed = new AtomicBoolean();
+    /** Why connections are to be ended, and are not yet; else null. */
+    private volatile Object lost;
+    /** Whether an entry of any connection was ever lost. */
+    private volatile boolean spoiled;
+    /** The next of those, while this is among them; for {@link Links}. */
+    LinkDispatcher nextBusy;
+    private volatile boolean closed;
+    /** For all who know no other; never changed. */
+    final LinkDispatcher[] alone = {this};
+
+    LinkDispatcher(SharedMemoryFabric fabric, Link link) {
+        this.fabric = fabric;
+        this.link = link;
+        this.writer = link.writer();
+    }
+
+    /** Whether entries come and go. */
+    boolean isOpen() {
+        return !closed && link.isOpen();
+    }
+
+    // What this process does.
+
+    /** Asks for a connection; throws if the link has no slot, or is dead. */
+    void connect(SharedMemoryIdentifier identifier, ConnectionParameters parameters) throws VerbsException {
+        SharedMemoryQueuePair own = identifier.queuePair();
+        RemotePeer peer = register(UNKNOWN_SLOT);
+        peer.identifier = identifier;
+        if (!identifier.partner(peer)) {
+            peer.release();
+            return;
+        }
+        if (!attach(peer, own)) {
+            return;
+        }
+        ConnectMessage greeting = new ConnectMessage(own.domain.number, parameters, identifier.remoteAddress(),
+                identifier.localAddress());
+        peer.slotTold = true;
+        if (!send(peer, CONNECT, 0, peer.slotIndex(), greeting.encode())) {
+            peer.release();
+        } else if (closed) {
+            peer.linkDied();
+        }
+    }
+
+    /** Lets a connection have its queue pair; false if the link died. Gives the slot back if that fails. */
+    private static boolean attach(RemotePeer peer, SharedMemoryQueuePair own) throws VerbsException {
+        boolean attached = false;
+        try {
+            attached = peer.attach(own);
+            if (!attached) {
+                peer.linkDied(); // once more: it may not have known its identifier
+            }
+        } finally {
+            if (!attached) {
+                peer.release();
+            }
+        }
+        return attached;
+    }
+
+    private RemotePeer register(int peerSlot) throws VerbsException {
+        LinkSlot slot = link.openSlot();
+        try {
+            RemotePeer peer = new RemotePeer(this, slot, peerSlot);
+            synchronized (this) {
+                if (slot.index() >= peers.length) {
+                    peers = Arrays.copyOf(peers, Math.max(slot.index() + 1, 2 * peers.length));
+                }
+                peers[slot.index()] = peer;
+            }
+            return peer;
+        } catch (Throwable e) {
+            slot.close();
+            throw e;
+        }
+    }
+
+    /** Forgets a connection whose slot is about to be closed. */
+    synchronized void forget(RemotePeer peer) {
+        peers[peer.slotIndex()] = null;
+    }
+
+    /** Lets completion queues of a connection poll, and arm, this link. */
+    void attach(SharedMemoryCompletionQueue queue) {
+        synchronized (queues) {
+            int[] uses = queues.get(queue);
+            if (uses == null) {
+                uses = new int[1];
+                queues.put(queue, uses);
+                attachFirst(queue);
+            }
+            uses[0]++;
+        }
+        if (queue.isArmed()) {
+            // Since before it had this link. Nothing for it is in the ring yet: the other side does not know it. But
+            // something for others can, so this does not count as armed.
+            link.arm();
+        }
+    }
+
+    /** The monitor of {@link #queues} is held: all of it, or nothing. */
+    private void attachFirst(SharedMemoryCompletionQueue queue) {
+        try {
+            SharedMemoryCompletionQueue[] more = queues.keySet().toArray(new SharedMemoryCompletionQueue[0]);
+            queue.attach(this);
+            served = more;
+        } catch (Throwable e) {
+            queues.remove(queue);
+            throw e;
+        }
+    }
+
+    /** Undoes one {@link #attach}. If there is no memory to forget the queue, the next connection's end does so. */
+    void detach(SharedMemoryCompletionQueue queue) {
+        synchronized (queues) {
+            int[] uses = queues.get(queue);
+            uses[0]--;
+            if (uses[0] <= 0) {
+                queue.detach(this);
+                queues.remove(queue);
+                served = queues.keySet().toArray(new SharedMemoryCompletionQueue[0]);
+            }
+        }
+    }
+
+    /**
+     * Puts an entry that is no data into the ring, or keeps it until there is room, and rings: a connection that
+     * begins or ends must be heard of even if no queue there is armed.
+     * False if the last entry for the peer's connection was sent before; then nothing is sent.
+     */
+    boolean send(RemotePeer peer, int kind, int flags, int value, byte[] payload) {
+        Letter letter = new Letter(kind, flags, peer.peerSlot, value, payload);
+        writer.lock();
+        try {
+            if (peer.silent) {
+                return false;
+            }
+            put(letter);
+            if (kind == END || kind == REJECT) {
+                peer.silence();
+            }
+        } finally {
+            writer.unlock();
+        }
+        if (kind == FAILED) {
+            writer.notifyPeer();
+        } else if (kind != END || !peer.endReceived) { // else nobody waits for it
+            ring();
+        }
+        return true;
+    }
+
+    /** Rings for a letter on its way: sent again, it would end the link. If that fails, the next attempt rings. */
+    private void ring() {
+        try {
+            writer.ringPeer();
+        } catch (Error e) {
+            held = true;
+            lookAgain();
+        }
+    }
+
+    private void put(Letter letter) {
+        if (outbox.size() >= MOST_LETTERS) {
+            outbox.clear();
+            held = false;
+            link.fail("the other process makes requests and does not read the answers");
+        }
+        if (!link.isOpen()) {
+            return;
+        }
+        if (!outbox.isEmpty() || !publish(letter)) {
+            outbox.add(letter);
+            held = true;
+            if (publishHeld()) {
+                held = false;
+            }
+        }
+    }
+
+    /** Publishes what is kept, as far as there is room; whether that is all. */
+    private boolean publishHeld() {
+        while (!outbox.isEmpty()) {
+            if (!publish(outbox.peek())) {
+                return false;
+            }
+            outbox.poll();
+        }
+        return true;
+    }
+
+    private boolean publish(Letter letter) {
+        byte[] payload = letter.payload();
+        if (!writer.begin(payload.length)) {
+            return false;
+        }
+        writer.header(letter.kind(), letter.flags(), letter.slot(), letter.value(), 0);
+        MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(), payload.length);
+        writer.publish();
+        return true;
+    }
+
+    /** Whether entries wait for room, so that data must not go ahead of them; under the writer's lock. */
+    boolean holdsLetters() {
+        return held;
+    }
+
+    /**
+     * Sends a datagram of at most {@link DatagramPorts#MAX_BYTES}, from an address of the destination's family, or
+     * drops it and gives false if the ring has no room; {@code unasked} to ring the peer even if it did not ask for
+     * that.
+     */
+    boolean sendDatagram(InetSocketAddress source, InetSocketAddress destination, MemorySegment data, boolean unasked) {
+        byte[] to = destination.getAddress().getAddress();
+        byte[] from = source.getAddress().getAddress();
+        writer.lock();
+        try {
+            if (held || !writer.begin(to.length + from.length + (int) data.byteSize())) {
+                return false;
+            }
+            writer.header(DATAGRAM, to.length, UNKNOWN_SLOT, destination.getPort() | source.getPort() << Short.SIZE, 0);
+            MemorySegment ring = writer.memory();
+            long offset = writer.payloadOffset();
+            MemorySegment.copy(to, 0, ring, ValueLayout.JAVA_BYTE, offset, to.length);
+            MemorySegment.copy(from, 0, ring, ValueLayout.JAVA_BYTE, offset + to.length, from.length);
+            MemorySegment.copy(data, 0, ring, offset + to.length + from.length, data.byteSize());
+            writer.publish();
+        } finally {
+            writer.unlock();
+        }
+        if (unasked) {
+            writer.ringPeer();
+        } else {
+            writer.notifyPeer();
+        }
+        return true;
+    }
+
+    /** Calls {@link SendQueue#resume} when the peer has posted a receive, or there is room; to be asked for before. */
+    void resumeLater(SendQueue queue) {
+        waiting.add(queue);
+    }
+
+    // What comes.
+
+    /** Looks so many times, or until {@link #poll} may have something to do; for a thread that spins. */
+    boolean spin(int looks) {
+        return held || !waiting.isEmpty() || link.spin(looks);
+    }
+
+    /**
+     * Takes what is there, for a thread that polls a completion queue: never waits for another thread, and throws
+     * nothing, as that thread is not this link's alone.
+     */
+    void poll() {
+        try {
+            link.tryDrain(BATCH);
+            goOn();
+        } catch (RuntimeException e) {
+            broken(e);
+        } catch (Error e) { // something is left behind, for want of memory perhaps
+            lookAgain();
+        }
+    }
+
+    /** Ends a connection as if an entry of that kind were lost, when there is memory for that. Takes none. */
+    void endLater(RemotePeer peer, int kind, Error cause) {
+        peer.spoil(kind);
+        lost = cause;
+        lookAgain();
+    }
+
+    /** Lets whoever waits come back to this. Takes no memory. */
+    private void lookAgain() {
+        postpone();
+        for (SharedMemoryCompletionQueue queue : served) {
+            queue.wake();
+        }
+    }
+
+    /**
+     * Makes the peer ring at its next entry, and takes what came before. Costs next to nothing while the peer is asked
+     * already, so that a process with many peers pays for those that are active.
+     */
+    void arm() {
+        // Between the queue's flag, which the caller has set, and ours: in onDoorbell there is one between ours and it.
+        VarHandle.fullFence();
+        if (armed) {
+            return;
+        }
+        askToRing();
+        if (!drainSome()) {
+            postpone();
+        }
+        goOn();
+    }
+
+    /** The flag says no more than was done. */
+    private void askToRing() {
+        armed = true;
+        try {
+            link.arm();
+        } catch (Throwable e) {
+            armed = false;
+            throw e;
+        }
+    }
+
+    /** Takes everything that the peer has published by now, also if it has died since. */
+    void catchUp() {
+        drainSome();
+        goOn();
+    }
+
+    /** Lets go on what had to wait. */
+    private void goOn() {
+        try {
+            if (lost != null) {
+                breakUp();
+            }
+            if (held) {
+                sendHeld();
+            }
+            if (!waiting.isEmpty()) {
+                resumeWaiting(waiting.toArray(SendQueue[]::new));
+            }
+        } catch (RuntimeException e) {
+            broken(e);
+        }
+    }
+
+    /** Ends the connections of which an entry was lost, as far as there is memory for that. */
+    private void breakUp() {
+        Object cause = lost;
+        lost = null;
+        for (RemotePeer peer : peers) {
+            try {
+                if (peer != null) {
+                    peer.breakUp();
+                }
+            } catch (Error e) {
+                lost = e;
+            }
+        }
+        if (lost != null) {
+            lookAgain();
+        } else if (cause instanceof Error) {
+            LIMITED.warn("connections of process {} end, as there was no room for what came for them; give this "
+                    + "process more memory (-Xmx), or the threads that use sockets more stack (-Xss)",
+                    link.peerProcess(), cause);
+        }
+    }
+
+    /** An error of one is not the others': it is tried again when something comes next. */
+    private void resumeWaiting(SendQueue[] all) {
+        for (SendQueue queue : all) {
+            waiting.remove(queue);
+            boolean resumed = false;
+            try {
+                queue.resume();
+                resumed = true;
+            } catch (Error e) {
+                LOG.debug("a send waits on", e);
+            } finally {
+                if (!resumed) {
+                    waiting.add(queue);
+                }
+            }
+        }
+    }
+
+    private void sendHeld() {
+        writer.lock();
+        try {
+            held = !publishHeld();
+        } finally {
+            writer.unlock();
+        }
+        try {
+            writer.ringPeer();
+        } catch (Throwable e) {
+            held = true;
+            throw e;
+        }
+    }
+
+    /** Ends the link, and nothing else: this is called by the threads of other connections. */
+    private void broken(Throwable e) {
+        link.fail(FAULT_HERE);
+        try {
+            LIMITED.error("a link to process {} ends by a fault in this library; please report it", link.peerProcess(),
+                    e);
+        } catch (OutOfMemoryError noMemory) {
+            return; // whoever uses the link hears of it all the same
+        }
+    }
+
+    /** Lets whoever waits go on with the entries that are left. */
+    private void postpone() {
+        if (!postponed.getAndSet(true)) {
+            fabric.links.drainLater(this);
+        }
+    }
+
+    /** Goes on with entries that were left behind. */
+    void drainPostponed() {
+        postponed.set(false);
+        try {
+            onDoorbell(link);
+            if (lost instanceof Error e) {
+                throw e; // whoever waits pauses: memory comes back or not
+            }
+        } catch (Throwable e) {
+            postpone();
+            throw e;
+        }
+    }
+
+    @Override
+    public void onDoorbell(Link source) {
+        armed = false;
+        VarHandle.fullFence();
+        boolean empty = drainSome();
+        goOn();
+        if (empty) {
+            if (isWanted()) {
+                askToRing();
+                empty = drainSome();
+            }
+        }
+        if (!empty) {
+            postpone();
+        }
+    }
+
+    /** Whether a completion queue or a port for datagrams waits for what comes. */
+    private boolean isWanted() {
+        if (fabric.takesDatagrams()) {
+            return true;
+        }
+        for (SharedMemoryCompletionQueue queue : served) {
+            if (queue.isArmed()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Takes a bounded number of entries, at least as many as the ring can hold; whether there are no more. */
+    private boolean drainSome() {
+        for (int i = 0; i < BATCHES; i++) {
+            if (link.drain(BATCH) < BATCH) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public void onClosed(Link source, String reason) {
+        try {
+            drainSome();
+        } finally {
+            synchronized (this) {
+                closed = true;
+                for (RemotePeer peer : peers) {
+                    if (peer != null) {
+                        peer.spoil(LINK_DIED);
+                    }
+                }
+            }
+            lost = reason;
+            goOn();
+            link.close();
+        }
+        LOG.debug("a link to another process ended: {}", reason);
+    }
+
+    @Override
+    public void onEntry(Link source, RingEntry entry) {
+        if (spoiled && isOfLost(entry)) {
+            return;
+        }
+        try {
+            switch (entry.kind()) {
+                case CONNECT -> onConnect(entry);
+                case END -> onEnd(entry);
+                case ACCEPT -> peer(entry).onAccept(entry);
+                case REJECT -> peer(entry).onReject(entry);
+                case ACKNOWLEDGE -> peer(entry).onAcknowledge();
+                case FAILED -> peer(entry).onFailed(entry.flags() == FAULT);
+                case SEND -> peer(entry).onSend(entry);
+                case WRITE -> peer(entry).onWrite(entry);
+                case OPEN_WRITE -> peer(entry).onOpenWrite(entry);
+                case INLINE_WRITE -> peer(entry).onInlineWrite(entry);
+                case DATAGRAM -> fabric.datagramPorts().onDatagram(entry);
+                case WANT -> peer(entry).onWant(entry.value());
+                default -> throw new IllegalArgumentException("there is no entry of kind " + entry.kind());
+            }
+        } catch (IllegalArgumentException e) {
+            link.fail("the other process broke the protocol: " + e.getMessage());
+        } catch (RuntimeException e) {
+            broken(e);
+        } catch (Error e) {
+            // It could not be taken in, for want of memory perhaps: its connection ends, and no other. There may be no
+            // memory for that either, so it is only noted here; a request that is not known yet stays in the ring.
+            if (entry.kind() == DATAGRAM) {
+                return; // any of these may be lost
+            }
+            int slot = entry.slot();
+            RemotePeer[] all = peers;
+            RemotePeer peer = entry.kind() == CONNECT || slot == UNKNOWN_SLOT ? withPeerSlot(entry.value())
+                    : slot < 0 || slot >= all.length ? null : all[slot];
+            if (peer != null) {
+                lose(peer, entry.kind(), e);
+            } else if (entry.kind() == CONNECT) {
+                sendRejection(entry.value());
+            }
+        }
+    }
+
+    /** Takes no memory. */
+    private void lose(RemotePeer peer, int kind, Error cause) {
+        peer.spoil(kind);
+        spoiled = true;
+        lost = cause;
+    }
+
+    /** Whether an entry is of a connection that ends as one before it was lost. */
+    private boolean isOfLost(RingEntry entry) {
+        RemotePeer[] all = peers;
+        int slot = entry.slot();
+        RemotePeer peer = slot >= 0 && slot < all.length ? all[slot] : null;
+        if (peer == null || !peer.spoiled) {
+            return false;
+        }
+        if (entry.kind() == END || entry.kind() == REJECT) { // nothing follows
+            if (!peer.spoilLast(entry.kind())) {
+                return false;
+            }
+            lost = lost == null ? link : lost; // whoever breaks up now may have looked before
+        }
+        return true;
+    }
+
+    /** The connection that an entry names; one whose slot the other side cannot know yet is none. */
+    private RemotePeer peer(RingEntry entry) {
+        RemotePeer[] all = peers;
+        int slot = entry.slot();
+        RemotePeer peer = slot >= 0 && slot < all.length ? all[slot] : null;
+        if (peer == null || !peer.slotTold) {
+            throw new IllegalArgumentException("an entry of kind " + entry.kind() + " names slot " + slot
+                    + ", where there is no connection");
+        }
+        return peer;
+    }
+
+    private void onConnect(RingEntry entry) {
+        if (!link.isOpen()) {
+            return;
+        }
+        ConnectMessage greeting = ConnectMessage.decode(entry);
+        RemotePeer peer;
+        try {
+            peer = register(entry.value());
+        } catch (VerbsException e) {
+            LIMITED.warn("a connection of another process is refused: {}", e.getMessage());
+            sendRejection(entry.value());
+            return;
+        }
+        if (!peer.greet(greeting)) {
+            peer.release();
+            throw new IllegalArgumentException("slot " + entry.value() + " does not exist");
+        }
+        int refusal = offer(peer, greeting);
+        if (refusal != 0) {
+            try {
+                peer.refuse(refusal, NO_DATA);
+            } catch (Error e) { // it may have been said: lose must not say it again
+                lose(peer, CONNECT, e);
+            }
+        }
+    }
+
+    /** Refuses a request for which there is no slot; an {@code Error} means that nothing was sent. */
+    private void sendRejection(int peerSlot) {
+        Letter letter = new Letter(REJECT, 0, peerSlot, SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA);
+        writer.lock();
+        try {
+            put(letter);
+        } finally {
+            writer.unlock();
+        }
+        ring();
+    }
+
+    /** 0, or why the request is refused. */
+    private int offer(RemotePeer peer, ConnectMessage greeting) {
+        InetSocketAddress destination = greeting.destination();
+        SharedMemoryIdentifier listener = fabric.ports.listener(destination);
+        if (listener == null) {
+            return SharedMemoryIdentifier.NOBODY_LISTENS;
+        }
+        SharedMemoryIdentifier request = listener.newRequest(destination, greeting.source(), peer,
+                greeting.parameters());
+        peer.identifier = request;
+        return listener.offer(request);
+    }
+
+    /** A peer that gives a request up before it was accepted does not know our slot. */
+    private void onEnd(RingEntry entry) {
+        if (entry.slot() != UNKNOWN_SLOT) {
+            peer(entry).onEnd();
+            return;
+        }
+        RemotePeer peer = withPeerSlot(entry.value());
+        if (peer != null) {
+            peer.onEnd();
+        }
+    }
+
+    /** The connection that has a slot of the other side, or null. */
+    private RemotePeer withPeerSlot(int peerSlot) {
+        for (RemotePeer peer : peers) {
+            if (peer != null && peer.peerSlot == peerSlot) {
+                return peer;
+            }
+        }
+        return null;
+    }
+}

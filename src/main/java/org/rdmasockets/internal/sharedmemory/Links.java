@@ -1,0 +1,118 @@
+package org.rdmasockets.internal.sharedmemory;
+
+import java.net.InetSocketAddress;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
+import org.rdmasockets.internal.sharedmemory.link.Link;
+import org.rdmasockets.internal.sharedmemory.link.LinkHandler;
+import org.rdmasockets.internal.sharedmemory.link.LinkHub;
+import org.rdmasockets.internal.sharedmemory.link.LinkOwner;
+import org.rdmasockets.verbs.VerbsException;
+
+/** The links to other processes, opened at first use. */
+final class Links implements LinkOwner {
+    private static final int MOST_ROUTES = 1024;
+
+    private final SharedMemoryFabric fabric;
+    /** Null until first use; written under this monitor. */
+    private volatile LinkHub hub;
+    /** The last of the links with more entries than one call of the waiting thread takes; each knows the one before. */
+    private final AtomicReference<LinkDispatcher> busy = new AtomicReference<>();
+    /** Who was found to listen where. */
+    private final Map<InetSocketAddress, Route> routes = new ConcurrentHashMap<>();
+
+    /** A process that listens on an address, as long as it has given up no more names. */
+    private record Route(LinkDispatcher end, int namesGivenUp) {
+        boolean isCurrent() {
+            return end.isOpen() && end.link.peerNamesGivenUp() == namesGivenUp;
+        }
+    }
+
+    Links(SharedMemoryFabric fabric) {
+        this.fabric = fabric;
+    }
+
+    /** The hub of this provider, opened now if this is the first use; or why there is none, with a remedy. */
+    LinkHub hub() throws VerbsException {
+        LinkHub open = hub;
+        return open != null ? open : openHub();
+    }
+
+    private synchronized LinkHub openHub() throws VerbsException {
+        if (hub == null) {
+            hub = fabric.linksOnly ? LinkHub.openToItself(this) : LinkHub.open(this);
+        }
+        return hub;
+    }
+
+    /** Ends all links. */
+    synchronized void close() {
+        if (hub != null) {
+            hub.close();
+        }
+    }
+
+    @Override
+    public LinkHandler onLink(Link link) {
+        return new LinkDispatcher(fabric, link);
+    }
+
+    /** The link to the process that listens on an address; null if that is not known, or not any more. */
+    LinkDispatcher route(InetSocketAddress destination) {
+        Route known = routes.get(destination);
+        if (known != null && !known.isCurrent()) {
+            routes.remove(destination, known);
+            return null;
+        }
+        return known == null ? null : known.end();
+    }
+
+    /** The process at the other end of a link was found to listen on an address. */
+    void rememberRoute(InetSocketAddress destination, LinkDispatcher end) {
+        if (routes.size() >= MOST_ROUTES) {
+            routes.values().removeIf(route -> !route.isCurrent());
+        }
+        if (routes.size() < MOST_ROUTES) {
+            routes.put(destination, new Route(end, end.link.peerNamesGivenUp()));
+        }
+    }
+
+    /** Nobody listens on an address any more. */
+    void forgetRoute(InetSocketAddress destination) {
+        routes.remove(destination);
+    }
+
+    /** Remembers a link that has more entries; whoever waits goes on with it. Takes no memory. */
+    void drainLater(LinkDispatcher end) {
+        LinkDispatcher before;
+        do {
+            before = busy.get();
+            end.nextBusy = before;
+        } while (!busy.compareAndSet(before, end));
+    }
+
+    /** Whether {@link #drainBusy} has something to do. */
+    boolean isBusy() {
+        return busy.get() != null;
+    }
+
+    /** Goes on with links that had more entries, once each; those that an error leaves out are remembered on. */
+    void drainBusy() {
+        LinkDispatcher end = isBusy() ? busy.getAndSet(null) : null;
+        try {
+            while (end != null) {
+                LinkDispatcher drained = end;
+                end = drained.nextBusy;
+                drained.nextBusy = null;
+                drained.drainPostponed();
+            }
+        } finally {
+            while (end != null) {
+                LinkDispatcher left = end;
+                end = left.nextBusy;
+                drainLater(left);
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package org.rdmasockets.internal.sharedmemory;
+
+import java.net.Inet4Address;
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
+import java.net.UnknownHostException;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/** The addresses of this host, which are those of the device. */
+final class LocalAddresses {
+    /** How many places {@link #recent} remembers; a power of two. */
+    private static final int PLACES = 16;
+    private static final AtomicReferenceArray<InetSocketAddress> RECENT = new AtomicReferenceArray<>(PLACES);
+
+    private LocalAddresses() {}
+
+    /**
+     * An address, or one asked for before if that is equal, also in its name: thousands of connections may lead to one
+     * place. They share the host name, too, once somebody has looked it up; it does not show in later ones.
+     */
+    static InetSocketAddress recent(InetSocketAddress address) {
+        String text = address.getAddress().toString(); // with the name, if it has one
+        int place = (address.hashCode() ^ text.hashCode()) & PLACES - 1;
+        InetSocketAddress before = RECENT.get(place);
+        // Equal addresses of IPv6 may have different scopes.
+        if (address.getAddress() instanceof Inet4Address && address.equals(before)
+                && text.equals(before.getAddress().toString())) {
+            return before;
+        }
+        RECENT.set(place, address);
+        return address;
+    }
+
+    /** Refuses an address, which may be the wildcard, that is none of this host's: {@link Errno#ENODEV}. */
+    static void require(SharedMemoryFabric fabric, String call, InetSocketAddress address) throws VerbsException {
+        InetAddress host = address.getAddress();
+        if (host == null) {
+            throw new IllegalArgumentException("the address is not resolved: " + address);
+        }
+        if (fabric.isRemoved()) {
+            throw new VerbsException(call, Errno.ENODEV.number(), "address=" + SharedMemoryErrors.text(address),
+                    "the device was removed");
+        }
+        if (!host.isAnyLocalAddress() && !isLocal(host)) {
+            throw new VerbsException(call, Errno.ENODEV.number(), "address=" + SharedMemoryErrors.text(address),
+                    "no RDMA device for this address: shared memory reaches addresses of this host only");
+        }
+    }
+
+    private static boolean isLocal(InetAddress host) {
+        if (host.isLoopbackAddress()) {
+            return true;
+        }
+        try {
+            return NetworkInterface.getByInetAddress(host) != null;
+        } catch (SocketException e) {
+            return false;
+        }
+    }
+
+    /**
+     * An address with the objects of another, which is kept in any case, as far as these are equal: a host has few
+     * addresses, and may have thousands of connections. Not with those of one whose name somebody has given or looked
+     * up: the name would show.
+     */
+    static InetSocketAddress sharing(InetSocketAddress address, InetSocketAddress known) {
+        InetAddress host = known.getAddress();
+        // Equal addresses of IPv6 may have different scopes.
+        if (host instanceof Inet6Address || !address.getAddress().equals(host) || !host.toString().startsWith("/")) {
+            return address;
+        }
+        return address.equals(known) ? known : new InetSocketAddress(host, address.getPort());
+    }
+
+    /** Where a connection to an address goes: connecting to the wildcard means this host. */
+    static InetSocketAddress destination(InetSocketAddress address) {
+        if (!address.getAddress().isAnyLocalAddress()) {
+            return address;
+        }
+        byte[] loopback = address.getAddress() instanceof Inet6Address
+                ? new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1} : new byte[] {127, 0, 0, 1};
+        try {
+            return new InetSocketAddress(InetAddress.getByAddress(loopback), address.getPort());
+        } catch (UnknownHostException e) {
+            throw new AssertionError("4 and 16 bytes are an address", e);
+        }
+    }
+}

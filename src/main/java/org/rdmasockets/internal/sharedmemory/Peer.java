@@ -1,0 +1,67 @@
+package org.rdmasockets.internal.sharedmemory;
+
+import org.rdmasockets.internal.sharedmemory.link.ReachableMemory;
+import org.rdmasockets.verbs.AccessFlag;
+
+/**
+ * The other end of a connection, as the send queue of this end sees it: memory to copy to and from, and a receive queue
+ * to tell. Called by one thread at a time unless it says otherwise, under the lock of the send queue.
+ */
+interface Peer {
+    /** Whether the other end still takes requests; any thread. */
+    boolean isAlive();
+
+    /**
+     * Finds memory of the other end that a request may touch, and enters it; null if that is not allowed. {@link
+     * #leave} follows.
+     */
+    ReachableMemory memory(int key, long address, long length, AccessFlag needed);
+
+    /** Ends the access; but who may go on with the same memory may stay until {@link #leaveAll}. */
+    default void leave(ReachableMemory entered) {
+        entered.leave();
+    }
+
+    /** Leaves memory in which this end has stayed: the next request may be long in coming. */
+    default void leaveAll() {}
+
+    /**
+     * Gets ready for a request whose few bytes are about to be written, and of which {@link #tell} follows at once:
+     * what is written and what is told then go to the other processor together. {@link #endWrite} follows.
+     */
+    default void beginWrite() {}
+
+    /**
+     * How many bytes the first relaxed writes may have together that {@link #tell} sends along, so that a connection
+     * which hardly says anything does not make this process map its peer's memory.
+     */
+    default int mostInlineBytes() {
+        return 0;
+    }
+
+    /** Ends what {@link #beginWrite} began, if {@link #tell} has not. */
+    default void endWrite() {}
+
+    /**
+     * Tells the other end of a request, which takes its next receive; {@code messages} wait to be told, this one
+     * included. {@link Status#SUCCESS} when it was told; {@link Status#NOT_READY} if the other end has no receive, or
+     * {@link Status#NO_ROOM}: then {@link SendQueue#resume} is called when that may have changed; else how the request
+     * failed.
+     */
+    int tell(PendingSend notice, int messages);
+
+    /** Takes in what the other end told before it refused: a failure must not overtake it. Without locks. */
+    void catchUp();
+
+    /** Breaks the other end's queue pair because a request found it at fault; any thread, no lock held. */
+    void fail();
+
+    /** Says that the queue pair of this end takes nothing more; any thread, no lock held. */
+    void ownFailed();
+
+    /** Says that there are receives again for the other end, which asked to know; any thread, no lock held. */
+    void receivesPosted();
+
+    /** How long the other end wants to be waited for when it has no receive, per retry, in nanoseconds. */
+    long receiverNotReadyNanos();
+}

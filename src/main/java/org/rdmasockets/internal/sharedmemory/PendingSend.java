@@ -1,0 +1,150 @@
+package org.rdmasockets.internal.sharedmemory;
+
+import java.lang.foreign.MemorySegment;
+import org.rdmasockets.internal.sharedmemory.link.ReachableMemory;
+import org.rdmasockets.verbs.CompletionOpcode;
+import org.rdmasockets.verbs.SendRequest;
+
+/**
+ * A request of a send queue whose memory part, if any, is done: what is left is to tell the peer, where it must know,
+ * and to complete. Reusable; guarded by the send queue.
+ */
+final class PendingSend {
+    /** {@code wr_id}. */
+    long id;
+    /** Whether it completes visibly when it succeeds. */
+    boolean signalled;
+    /** Whether it has joined the one before it, so that the peer hears of both at once. */
+    boolean joined;
+    /** Whether the bytes go into the peer's receive. */
+    boolean send;
+    boolean hasImmediate;
+    int immediate;
+    /** All bytes of the request. */
+    int lengthBytes;
+    /** How the memory part ended, and then how the peer was told. */
+    int status;
+    /** How many bytes of a send the peer has; only peers that take it in pieces use this. */
+    int sentBytes;
+    /** While it is posted: whether a later request may join it before the peer has taken it. */
+    boolean open;
+    /** While it is posted: whether it may join the message before it, and the immediate data of both then. */
+    boolean joining;
+    int joinedImmediate;
+    /** While it is posted: where a write goes whose bytes go along when the peer is told of it; else null. */
+    ReachableMemory inlineTarget;
+    private SendRequest.Opcode opcode;
+    /** The request while it is posted, with the bytes of a send; else null. */
+    private SendRequest posted;
+    /** The bytes of a send that had to wait. */
+    private MemorySegment kept;
+    /** A queue that got a completion while it was armed, this request's or one that was left before, or null. */
+    private SharedMemoryCompletionQueue unreported;
+
+    /**
+     * Takes a request over, its pieces entered, until {@link #keep} or the end of the post; if visible, it signals.
+     */
+    void fill(SendRequest request, SendRequest.Opcode what, long bytes, int howItEnded, boolean signals) {
+        id = request.workRequestId();
+        opcode = what;
+        signalled = signals;
+        immediate = request.immediate();
+        lengthBytes = (int) bytes;
+        status = howItEnded;
+        posted = request;
+        sentBytes = 0;
+        joined = false;
+        boolean tellingWrite = opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE;
+        send = opcode == SendRequest.Opcode.SEND || opcode == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
+        hasImmediate = tellingWrite || opcode == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
+        open = tellingWrite && request.isOpen();
+        joining = tellingWrite && request.isJoining();
+        joinedImmediate = request.joinedImmediate();
+    }
+
+    /** Becomes what another notice is, and takes the bytes that it kept; but it joins nothing, nor is it joined. */
+    void takeOver(PendingSend other) {
+        joined = false;
+        open = false;
+        joining = false;
+        id = other.id;
+        opcode = other.opcode;
+        send = other.send;
+        hasImmediate = other.hasImmediate;
+        signalled = other.signalled;
+        immediate = other.immediate;
+        lengthBytes = other.lengthBytes;
+        status = other.status;
+        sentBytes = other.sentBytes;
+        MemorySegment mine = kept;
+        kept = other.kept;
+        other.kept = mine;
+    }
+
+    /** Copies what is needed later, so that the caller may reuse its memory now. */
+    void keep() {
+        if (send && status == Status.SUCCESS) {
+            if (kept == null || kept.byteSize() < lengthBytes) {
+                kept = MemorySegment.ofArray(new byte[lengthBytes]);
+            }
+            ScatterGatherCopier.copyTo(posted, 0, kept, 0, lengthBytes);
+        }
+        posted = null;
+    }
+
+    /** Lets go of the caller's memory after the post. */
+    void release() {
+        posted = null;
+        inlineTarget = null;
+    }
+
+    /** Where a write goes, while it is posted: an address of the peer. */
+    long remoteAddress() {
+        return posted.remoteAddress();
+    }
+
+    /** The key for that. */
+    int remoteKey() {
+        return posted.remoteKey();
+    }
+
+    /** Makes a write whose bytes were to go along. */
+    void write() {
+        copyPayload(0, inlineTarget.segment(), posted.remoteAddress() - inlineTarget.address(), lengthBytes);
+        inlineTarget = null;
+    }
+
+    /** Copies a part of the bytes out, of a send or while it is posted. */
+    void copyPayload(long from, MemorySegment target, long offset, long length) {
+        if (posted != null) {
+            ScatterGatherCopier.copyTo(posted, from, target, offset, length);
+        } else {
+            MemorySegment.copy(kept, from, target, offset, length);
+        }
+    }
+
+    /** Leaves the report of a peer's completions to whoever holds this, whether this was told or not. */
+    void unreported(SharedMemoryCompletionQueue queue) {
+        unreported = queue;
+    }
+
+    /** Takes over what has to be reported; null if nothing has. */
+    SharedMemoryCompletionQueue takeUnreported() {
+        SharedMemoryCompletionQueue queue = unreported;
+        unreported = null;
+        return queue;
+    }
+
+    /** What its completion says. */
+    CompletionOpcode completionOpcode() {
+        return switch (opcode) {
+            case SEND, SEND_WITH_IMMEDIATE -> CompletionOpcode.SEND;
+            case WRITE, WRITE_WITH_IMMEDIATE -> CompletionOpcode.WRITE;
+            case READ -> CompletionOpcode.READ;
+            case COMPARE_AND_SWAP -> CompletionOpcode.COMPARE_AND_SWAP;
+            case FETCH_AND_ADD -> CompletionOpcode.FETCH_AND_ADD;
+            case BIND_WINDOW -> CompletionOpcode.BIND_WINDOW;
+            case INVALIDATE -> CompletionOpcode.INVALIDATE;
+        };
+    }
+}

@@ -1,0 +1,328 @@
+package org.rdmasockets.internal.sharedmemory;
+
+import java.io.IOException;
+import java.net.Inet4Address;
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.StringTokenizer;
+import java.util.concurrent.ThreadLocalRandom;
+import org.rdmasockets.internal.sharedmemory.link.LinkHub;
+import org.rdmasockets.internal.sharedmemory.link.LinkListener;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * The holders of addresses and ports in this process. Listeners and whoever asked for a port hold it alone. The port of
+ * a connection is no other connection's on this host: among the processes of this user by a lock, and it is none that
+ * the kernel chooses for TCP. It keeps nobody from listening there.
+ */
+final class PortTable {
+    private static final Path KERNELS_RANGE = Path.of("/proc/sys/net/ipv4/ip_local_port_range");
+    /** Servers like lower ones. */
+    private static final int FIRST = 10_000;
+    private static final int LAST = 65_535;
+    /** Fewer than these are too few, and ports that TCP may have, too, are better than none. */
+    private static final int ENOUGH = 1_000;
+    /** Most ports that are held without need. */
+    private static final int MOST_KEPT = 64;
+
+    /** An address and port that somebody holds. */
+    static final class Claim {
+        final InetSocketAddress address;
+        /** As an object, so that to give it back needs no memory. */
+        private final Integer port;
+        /** Whether only one may hold it; guarded by the table. */
+        private boolean exclusive = true;
+        /** Whether it is a connection's; guarded by the table. */
+        private boolean connected;
+        /** Whether it was given back; guarded by the table. */
+        private boolean released;
+        /** Whether it holds the port among processes; guarded by the table. */
+        private boolean locked;
+        /** Who listens there, or null; guarded by the table. */
+        private SharedMemoryIdentifier listener;
+        /** The name by which other processes find this one, or null; guarded by the table. */
+        private LinkListener name;
+        /** Another of the same port, or null; guarded by the table. */
+        private Claim next;
+
+        private Claim(InetSocketAddress address) {
+            this.address = address;
+            port = address.getPort();
+        }
+
+        private boolean conflicts(InetAddress other) {
+            return exclusive && overlaps(other);
+        }
+
+        private boolean overlaps(InetAddress other) {
+            return address.getAddress().equals(other) || address.getAddress().isAnyLocalAddress()
+                    || other.isAnyLocalAddress();
+        }
+    }
+
+    private final SharedMemoryFabric fabric;
+    /** The first of each port, which leads to the others; guarded by this. */
+    private final Map<Integer, Claim> claims = new HashMap<>();
+    /** The ports that the kernel chooses for TCP, the first and the last; null until needed; guarded by this. */
+    private int[] kernels;
+    /**
+     * Chosen ports that no connection has any more, and that this process goes on to hold for the next: to give one
+     * back and hold another takes two system calls. Guarded by this, as are the next two.
+     */
+    private final BitSet kept = new BitSet();
+    /** The same, oldest first; some may be gone or there again. */
+    private final int[] oldest = new int[MOST_KEPT];
+    /** How many were ever taken out there, and put in. */
+    private int taken;
+    private int put;
+    /** Where the search for a free port goes on, 0 until there was one; guarded by this. */
+    private int next;
+
+    PortTable(SharedMemoryFabric fabric) {
+        this.fabric = fabric;
+    }
+
+    /**
+     * Takes an address or wildcard and a port, 0 for a free one, alone, among all processes of this user. For a port
+     * that was chosen, {@link #name} follows if somebody is to listen there. Throws {@link Errno#EADDRINUSE} if it is
+     * taken, or no port is free.
+     */
+    Claim claim(InetSocketAddress wanted) throws VerbsException {
+        fabric.links.hub(); // or says why there is no shared memory here
+        Claim claim = claimHere(wanted);
+        if (claim == null) {
+            throw taken("rdma_bind_addr", wanted);
+        }
+        if (wanted.getPort() == 0) {
+            return claim;
+        }
+        try {
+            name(claim);
+            return claim;
+        } catch (Throwable e) {
+            release(claim);
+            throw e;
+        }
+    }
+
+    private static VerbsException taken(String call, InetSocketAddress address) {
+        return new VerbsException(call, Errno.EADDRINUSE.number(), "address=" + SharedMemoryErrors.text(address),
+                address.getPort() != 0
+                        ? "the port is taken by another listener or connection over shared memory; take another port"
+                        : "no port from " + FIRST + " to " + LAST + " is free beside those that the kernel chooses; "
+                                + "close some connections, or make net.ipv4.ip_local_port_range smaller");
+    }
+
+    /** Takes the name by which other processes find this one, unless the claim has it. */
+    void name(Claim claim) throws VerbsException {
+        synchronized (this) {
+            if (claim.name != null) {
+                return;
+            }
+        }
+        LinkListener name = fabric.links.hub().listen(claim.address);
+        synchronized (this) {
+            if (!claim.released) {
+                claim.name = name;
+                return;
+            }
+        }
+        name.close();
+    }
+
+    private synchronized Claim claimHere(InetSocketAddress wanted) {
+        boolean chosen = wanted.getPort() == 0;
+        int port = chosen ? freePort() : wanted.getPort();
+        if (port == 0) {
+            return null;
+        }
+        Claim claim = null;
+        boolean held = chosen;
+        try {
+            claim = new Claim(new InetSocketAddress(wanted.getAddress(), port));
+            claim.next = claims.get(claim.port);
+            for (Claim other = claim.next; other != null; other = other.next) {
+                if (other.conflicts(wanted.getAddress())) {
+                    return null;
+                }
+            }
+            held = chosen || tryHold(port); // a listener does without, its name counts
+            claim.locked = held;
+            claims.put(claim.port, claim);
+            return claim;
+        } catch (Throwable e) {
+            if (claim != null) {
+                claims.remove(claim.port, claim); // it may be in, as the only one
+            }
+            if (held) {
+                LinkHub.giveBack(port);
+            }
+            throw e;
+        }
+    }
+
+    private boolean tryHold(int port) {
+        boolean mine = kept.get(port);
+        kept.clear(port);
+        return mine || LinkHub.tryHold(port);
+    }
+
+    /** Keeps a port for the next connection. */
+    private void keep(int port) {
+        if (put - taken == MOST_KEPT) {
+            LinkHub.giveBack(port);
+            return;
+        }
+        oldest[put++ & MOST_KEPT - 1] = port;
+        kept.set(port);
+    }
+
+    /** The port that was kept for longest, or 0. */
+    private int keptPort() {
+        while (put != taken) {
+            int port = oldest[taken++ & MOST_KEPT - 1];
+            if (kept.get(port)) {
+                kept.clear(port);
+                return port;
+            }
+        }
+        return 0;
+    }
+
+    /** A port that nobody holds, locked, or 0. */
+    private int freePort() {
+        int before = keptPort();
+        if (before != 0) {
+            return before;
+        }
+        if (kernels == null) {
+            kernels = kernelsRange();
+            next = randomPort();
+        }
+        for (int tries = 0; tries <= LAST; tries++) {
+            int port = next;
+            next = port == LAST ? FIRST : port + 1;
+            if (port >= kernels[0] && port <= kernels[1]) {
+                next = kernels[1] >= LAST ? FIRST : kernels[1] + 1;
+            } else if (claims.get(port) == null && !kept.get(port)) {
+                if (LinkHub.tryHold(port)) {
+                    return port;
+                }
+                next = randomPort(); // out of the other's ports
+            }
+        }
+        return 0;
+    }
+
+    /** One of those outside the kernel's range, each as likely: processes that start have their own then. */
+    private int randomPort() {
+        return portOutside(kernels, ThreadLocalRandom.current().nextDouble());
+    }
+
+    /** A port outside a range, given by its first and last: how far along the others, from 0 to less than 1. */
+    static int portOutside(int[] range, double part) {
+        int first = Math.max(range[0], FIRST);
+        int inside = Math.max(0, Math.min(range[1], LAST) - first + 1);
+        int port = FIRST + (int) (part * (LAST - FIRST + 1 - inside));
+        return port < first ? port : port + inside;
+    }
+
+    /** Empty if that leaves too few. */
+    private static int[] kernelsRange() {
+        try {
+            StringTokenizer words = new StringTokenizer(LinkHub.readKernels(KERNELS_RANGE));
+            int[] range = {Integer.parseInt(words.nextToken()), Integer.parseInt(words.nextToken())};
+            int left = Math.max(0, range[0] - FIRST) + Math.max(0, LAST - range[1]);
+            return left < ENOUGH ? new int[] {0, 0} : range;
+        } catch (IOException | RuntimeException e) {
+            return new int[] {0, 0};
+        }
+    }
+
+    /**
+     * Makes a claim without a listener a connection's. If the port was chosen for it, others may listen there. Throws
+     * {@link Errno#EADDRINUSE} if another connection of this host has the port.
+     */
+    synchronized void connect(Claim claim, boolean chosen) throws VerbsException {
+        boolean ours = false;
+        boolean taken = false;
+        for (Claim other = claims.get(claim.port); other != null; other = other.next) {
+            ours |= other.locked;
+            taken |= other != claim && other.connected && other.overlaps(claim.address.getAddress());
+        }
+        claim.locked |= !ours && !taken && tryHold(claim.address.getPort());
+        if (taken || !ours && !claim.locked) {
+            throw taken("rdma_resolve_addr", claim.address);
+        }
+        claim.connected = true;
+        claim.exclusive = !chosen;
+    }
+
+    private void closeName(Claim claim) {
+        LinkListener name;
+        synchronized (this) {
+            name = claim.name;
+            claim.name = null;
+        }
+        if (name != null) {
+            name.close();
+        }
+    }
+
+    /** Says who listens at a claim. */
+    synchronized void listen(Claim claim, SharedMemoryIdentifier listener) {
+        claim.listener = listener;
+    }
+
+    /** Gives a claim back. */
+    void release(Claim claim) {
+        closeName(claim);
+        forget(claim);
+        closeName(claim); // taken meanwhile
+    }
+
+    private synchronized void forget(Claim claim) {
+        claim.released = true;
+        Claim before = claims.get(claim.port);
+        if (before != claim) {
+            while (before.next != claim) {
+                before = before.next;
+            }
+            before.next = claim.next;
+        } else if (claim.next == null) {
+            claims.remove(claim.port);
+        } else {
+            claims.put(claim.port, claim.next);
+        }
+        Claim left = claims.get(claim.port);
+        if (claim.locked && left != null) {
+            left.locked = true;
+        } else if (claim.locked && !claim.exclusive) {
+            keep(claim.port);
+        } else if (claim.locked) {
+            LinkHub.giveBack(claim.port);
+        }
+    }
+
+    /** The listener at exactly this address, else at the wildcard; that of IPv4 takes IPv4 only. Or null. */
+    synchronized SharedMemoryIdentifier listener(InetSocketAddress destination) {
+        SharedMemoryIdentifier found = null;
+        for (Claim claim = claims.get(destination.getPort()); claim != null; claim = claim.next) {
+            if (claim.listener != null && claim.address.getAddress().equals(destination.getAddress())) {
+                return claim.listener;
+            }
+            InetAddress own = claim.address.getAddress();
+            if (claim.listener != null && own.isAnyLocalAddress()
+                    && (own instanceof Inet6Address || destination.getAddress() instanceof Inet4Address)) {
+                found = claim.listener;
+            }
+        }
+        return found;
+    }
+}

@@ -1,0 +1,36 @@
+package org.rdmasockets.internal.sharedmemory;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/** The exceptions of this provider, in the words that every provider uses. */
+final class SharedMemoryErrors {
+    private SharedMemoryErrors() {}
+
+    /** A call on something closed, such as {@code queue pair}. */
+    static VerbsException closed(String call, String what) {
+        return new VerbsException(call, Errno.ESHUTDOWN, "the " + what + " is closed");
+    }
+
+    /** A call with arguments, or in a state, that it cannot have, and what to do about it. */
+    static VerbsException invalid(String call, String arguments, String remedy) {
+        return new VerbsException(call, Errno.EINVAL.number(), arguments, remedy);
+    }
+
+    /** A completion queue that cannot take a queue pair's completions. */
+    static VerbsException noRoom(String call, String arguments) {
+        return new VerbsException(call, Errno.ENOSPC.number(), arguments,
+                "the completion queue has no room for this queue pair's completions: use another one");
+    }
+
+    /** An address as messages spell it. */
+    static String text(InetSocketAddress address) {
+        if (address == null) {
+            return "none";
+        }
+        InetAddress host = address.getAddress();
+        return (host == null ? address.getHostString() : host.getHostAddress()) + ":" + address.getPort();
+    }
+}

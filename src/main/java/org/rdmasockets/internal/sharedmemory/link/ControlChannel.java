@@ -1,0 +1,227 @@
+package org.rdmasockets.internal.sharedmemory.link;
+
+import org.rdmasockets.internal.lock.SmallMutex;
+import org.rdmasockets.internal.log.LimitedLog;
+import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.internal.ffi.PacketBuffer;
+import org.rdmasockets.internal.ffi.PacketSocket;
+import org.rdmasockets.internal.ffi.SealedMemory;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * Reads the packets of a link's socket: doorbells, and what the peer announces and retracts. Read by the hub when the
+ * socket has something, and by whoever misses a region; nobody is called back from here.
+ */
+final class ControlChannel {
+    /** Most packets that the hub reads at once, so that a peer that floods the socket does not hold up others. */
+    private static final int BATCH = 256;
+    /** More packets than fit into any socket: an announcement made before a key was told is among them. */
+    private static final int MOST_WAITING = 1 << 14;
+    /** The stream is at its end. */
+    static final int ENDED = 1;
+    /** A packet came since this was told last. */
+    static final int RUNG = 2;
+    private static final int AGAIN = Errno.EAGAIN.number();
+
+    private static final LimitedLog LIMITED = new LimitedLog(new Log(ControlChannel.class));
+
+    private final Link link;
+    private final PacketSocket socket;
+    private final PeerRegions regions = new PeerRegions();
+    /** Guarded by lock. */
+    private final PacketBuffer buffer = new PacketBuffer();
+    /** Whether the packet in it is still to be obeyed, as there was no memory for that; guarded by lock. */
+    private boolean unread;
+    /** The receive lock, held while packets are read and {@link #regions} changes. */
+    private final SmallMutex lock = new SmallMutex();
+    /** Whether a packet was read since the handler heard of one; guarded by lock. */
+    private boolean rung;
+    /** Slabs that the peer has announced; guarded by lock. */
+    private int slabs;
+    /** Whether the socket came to its end, or the link is closed; guarded by lock. */
+    private boolean ended;
+
+    ControlChannel(Link link, PacketSocket socket) {
+        this.link = link;
+        this.socket = socket;
+    }
+
+    /** Finds a region that is known, or that an announcement which waits in the socket is about; or null. */
+    PeerRegion find(int remoteKey) {
+        PeerRegion region = regions.find(remoteKey);
+        if (!link.isOpen()) {
+            return region;
+        }
+        if (region != null && region.tryEnter()) {
+            region.leave();
+            return region;
+        }
+        // Not known, or closed by its owner, who may have given the key to another region since.
+        lock.lock();
+        try {
+            try {
+                read(MOST_WAITING, false);
+            } finally {
+                if (rung || ended) {
+                    link.watchForRoom(); // there is room always, so the hub comes and looks
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
+        return regions.find(remoteKey);
+    }
+
+    /** Reads what is there, within limits; what was found, {@link #ENDED} and {@link #RUNG}. */
+    int receive() {
+        lock.lock();
+        try {
+            read(BATCH, true);
+            int found = (ended ? ENDED : 0) | (rung ? RUNG : 0);
+            rung = false;
+            return found;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Lets the next {@link #receive} tell of a packet. */
+    void leaveRung() {
+        lock.lock();
+        rung = true;
+        lock.unlock();
+    }
+
+    /**
+     * Reads so many packets at most. The hub may stop at a doorbell, behind which there is
+     * hardly ever anything: it is told of each packet that comes, and as long as there are any.
+     */
+    private void read(int limit, boolean stopsAtDoorbell) {
+        for (int i = 0; i < limit && !ended; i++) {
+            int length = unread ? buffer.length() : socket.receive(buffer);
+            if (length == -AGAIN) {
+                return;
+            }
+            if (length <= 0 || !link.isOpen()) {
+                buffer.closeDescriptor();
+                ended = true;
+            } else {
+                // Whatever it is: a doorbell that found the socket full of other packets was not sent.
+                rung = true;
+                unread = true;
+                if (!LinkPacket.isDoorbell(buffer)) {
+                    obey();
+                } else {
+                    unread = false;
+                    if (stopsAtDoorbell) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /** A packet at which an {@code Error} is thrown is obeyed later: it is about memory of many connections. */
+    private void obey() {
+        switch (LinkPacket.type(buffer)) {
+            case LinkPacket.ANNOUNCE -> map();
+            case LinkPacket.RETRACT -> retract(LinkPacket.number(buffer));
+            default -> link.fail("the peer sent a packet that has no meaning, of " + buffer.length() + " bytes");
+        }
+        unread = false;
+        buffer.closeDescriptor();
+    }
+
+    private void map() {
+        int key = LinkPacket.number(buffer);
+        long length = LinkPacket.second(buffer);
+        if (length < 1 || length > Link.MOST_REGION_BYTES - regions.openBytes()
+                || regions.open() >= Link.MOST_REGIONS || regions.find(key) != null) {
+            link.fail("the peer announced a region that is too much or has a key twice: lengthBytes=" + length
+                    + ", regions=" + regions.open() + ", key=" + key);
+            return;
+        }
+        long address = LinkPacket.first(buffer);
+        if (SealedMemory.wholePages(address) != address) { // a multiple of 8 there would be none in the mapping
+            link.fail("the peer announced a region at an address where no page begins: address=0x"
+                    + Long.toHexString(address) + ", key=" + key);
+        } else if (buffer.isDescriptorLost()) {
+            regions.add(lost("this process has too many open files"));
+        } else if (!PeerRegions.reserve(length)) {
+            regions.add(lost("other processes share more than " + PeerRegions.MOST_OF_PROCESS + " regions or "
+                    + PeerRegions.MOST_BYTES_OF_PROCESS + " bytes with this one: use fewer connections"));
+        } else {
+            mapReserved();
+        }
+    }
+
+    private void mapReserved() {
+        PeerRegion mapped = null;
+        try {
+            mapped = new PeerRegion(buffer);
+        } catch (VerbsException e) {
+            if (e.errno() == Errno.EPROTO) {
+                link.fail("a region of the peer cannot be mapped: " + e.getMessage());
+            } else {
+                regions.add(lost(e.getMessage()));
+            }
+            return;
+        } finally {
+            if (mapped == null) {
+                PeerRegions.release(LinkPacket.second(buffer));
+            }
+        }
+        try {
+            regions.add(mapped);
+            if (mapped.tag() == Slabs.TAG) {
+                takeSlab(mapped);
+            }
+        } catch (Throwable e) {
+            regions.remove(mapped);
+            throw e;
+        }
+    }
+
+    private void takeSlab(PeerRegion slab) {
+        if (Slabs.pages(slab.lengthBytes()) == 0) {
+            link.fail("a slab of the peer has no size that slabs have: lengthBytes=" + slab.lengthBytes());
+        } else if (slabs == Slabs.MOST_SLABS) {
+            link.fail("the peer announced more than " + Slabs.MOST_SLABS + " slabs");
+        } else {
+            link.addSlab(slab);
+            slabs++;
+        }
+    }
+
+    /** No memory, for a reason that is not the peer's: whoever wants to use the region finds that it cannot be. */
+    private PeerRegion lost(String reason) {
+        LIMITED.warn("Memory of another process cannot be used, and its connection will fail: {}; raise ulimit -n or "
+                + "the sysctl vm.max_map_count", reason);
+        return PeerRegion.unmapped(buffer);
+    }
+
+    private void retract(int key) {
+        PeerRegion region = regions.find(key);
+        if (region == null) {
+            link.fail("the peer took back a region that it never announced: key=" + key);
+        } else {
+            regions.remove(region);
+        }
+    }
+
+    /** Forgets the peer's regions: the link is dead. */
+    void clear() {
+        lock.lock();
+        try {
+            ended = true;
+            try {
+                buffer.closeDescriptor();
+            } finally {
+                regions.clear();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,109 @@
+package org.rdmasockets.internal.sharedmemory.link;
+
+import java.util.concurrent.TimeUnit;
+import org.rdmasockets.internal.log.LimitedLog;
+import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.internal.ffi.PacketBuffer;
+import org.rdmasockets.internal.ffi.PacketSocket;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/** Somebody who connected to a listener and has not shown yet that a link is wanted; the hub's thread only. */
+final class IncomingLink extends Source {
+    private static final Log LOG = new Log(IncomingLink.class);
+    private static final LimitedLog LIMITED = new LimitedLog(LOG);
+
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    final int process;
+    private final long start = System.nanoTime();
+    /** Who it is, once it said hello. */
+    private PeerId peer;
+
+    IncomingLink(LinkHub hub, PacketSocket socket, int process) {
+        super(hub, socket);
+        this.process = process;
+    }
+
+    /** Whether it had time enough: an honest process needs milliseconds, if it is not stopped. */
+    boolean isSilent() {
+        return System.nanoTime() - start > PATIENCE_NANOS;
+    }
+
+    @Override
+    void ready(PacketBuffer buffer) {
+        int length = socket.receive(buffer);
+        if (length == -LinkHub.AGAIN) {
+            return;
+        }
+        try {
+            if (length <= 0) {
+                finish(); // it found that a link is there already, or died
+            } else if (peer == null && LinkPacket.type(buffer) == LinkPacket.HELLO) {
+                greet(buffer);
+            } else if (peer != null && LinkPacket.type(buffer) == LinkPacket.SEGMENT) {
+                link(buffer);
+            } else {
+                drop("it sent a packet that has no meaning, of " + length + " bytes");
+            }
+        } finally {
+            buffer.closeDescriptor();
+        }
+    }
+
+    /** Says who we are, also to another version, so that it can tell its user. */
+    private void greet(PacketBuffer buffer) {
+        int version = LinkPacket.number(buffer);
+        peer = new PeerId(process, LinkPacket.first(buffer));
+        LinkPacket.write(buffer, LinkPacket.WELCOME, LinkPacket.VERSION, hub.number);
+        int error = socket.send(buffer, LinkPacket.BYTES, -1);
+        if (error != 0 || version != LinkPacket.VERSION) {
+            drop("it speaks version " + version + ", and the answer ended with error " + error);
+        }
+    }
+
+    private void link(PacketBuffer buffer) {
+        if (buffer.isDescriptorLost()) {
+            warn("this process has too many open files: raise ulimit -n");
+            return;
+        }
+        try {
+            hub.arrived(this, newLink(new LinkMemory(buffer.descriptor())));
+        } catch (VerbsException e) {
+            if (e.errno() == Errno.EPROTO) {
+                drop(e.getMessage());
+            } else {
+                warn(e.getMessage());
+            }
+        }
+    }
+
+    private Link newLink(LinkMemory mapping) {
+        try {
+            return new Link(hub, socket, mapping, 1, peer);
+        } catch (Throwable e) {
+            mapping.close();
+            throw e;
+        }
+    }
+
+    /** Drops it for a reason on this side. */
+    private void warn(String reason) {
+        LIMITED.warn("Process {} wanted to share memory and cannot be served: {}", process, reason);
+        finish();
+    }
+
+    private void drop(String reason) {
+        LOG.debug("Process {} connected and was dropped: {}", process, reason);
+        finish();
+    }
+
+    @Override
+    void finish() {
+        try {
+            hub.dropped(this);
+        } finally {
+            socket.close();
+        }
+    }
+}

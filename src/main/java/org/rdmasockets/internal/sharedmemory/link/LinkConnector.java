@@ -1,0 +1,194 @@
+package org.rdmasockets.internal.sharedmemory.link;
+
+import java.nio.ByteBuffer;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.rdmasockets.internal.ffi.SharedMapping;
+import org.rdmasockets.internal.ffi.PacketBuffer;
+import org.rdmasockets.internal.ffi.PacketSocket;
+import org.rdmasockets.internal.ffi.SealedMemory;
+import org.rdmasockets.internal.ffi.SocketDirectory;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/** An attempt to reach a listener's process. */
+public final class LinkConnector extends Source implements AutoCloseable {
+    private final String name;
+    private final DialHandler handler;
+    /** Whether the outcome was told, or nobody wants it any more. */
+    private final AtomicBoolean done = new AtomicBoolean();
+    /** The listener's process, as the kernel says. */
+    private final int process;
+    /** The failure to tell when there may be no memory to say more. */
+    private final VerbsException aborted;
+
+    private LinkConnector(LinkHub hub, PacketSocket socket, String name, DialHandler handler) throws VerbsException {
+        super(hub, socket);
+        this.name = name;
+        this.handler = handler;
+        process = checkedProcess(socket, name);
+        aborted = new VerbsException("connect", Errno.ECONNABORTED, "name=" + name);
+    }
+
+    /** Connects to a name, says hello and lets the hub wait for the answer. */
+    static LinkConnector start(LinkHub hub, String name, DialHandler handler) throws VerbsException {
+        PacketSocket socket = SocketDirectory.own().connect(name);
+        try {
+            LinkConnector dial = new LinkConnector(hub, socket, name, handler);
+            PacketBuffer hello = new PacketBuffer();
+            LinkPacket.write(hello, LinkPacket.HELLO, LinkPacket.VERSION, hub.number);
+            if (socket.send(hello, LinkPacket.BYTES, -1) != 0) {
+                throw dial.refusal("the listener hung up");
+            }
+            hub.watch(dial);
+            return dial;
+        } catch (Throwable e) {
+            socket.close();
+            throw e;
+        }
+    }
+
+    /** The listener's process, which has to be of the same user. */
+    private static int checkedProcess(PacketSocket socket, String name) throws VerbsException {
+        PacketSocket.Peer peer = socket.peer();
+        if (peer.user() != PacketSocket.ownUser()) {
+            throw new VerbsException("connect", Errno.EACCES.number(), "name=" + name + ", user=" + peer.user(),
+                    "the listener is another user's; memory is shared between processes of one user only");
+        }
+        return peer.process();
+    }
+
+    /** Whether the listener's process is known to be stopped. */
+    public boolean isPeerStopped() {
+        return new PeerId(process, 0).isStopped();
+    }
+
+    @Override
+    void finish() {
+        fail(aborted);
+    }
+
+    /** The listener has answered. */
+    @Override
+    void ready(PacketBuffer buffer) {
+        int length = socket.receive(buffer);
+        if (length == -LinkHub.AGAIN) {
+            return;
+        }
+        boolean welcome = length > 0 && LinkPacket.type(buffer) == LinkPacket.WELCOME;
+        int version = LinkPacket.number(buffer);
+        PeerId peer = new PeerId(process, LinkPacket.first(buffer));
+        buffer.closeDescriptor();
+        if (!welcome) {
+            fail(refusal("the listener hung up"));
+        } else if (version != LinkPacket.VERSION) {
+            fail(refusal("the listener speaks version " + version + " of shared memory, this process version "
+                    + LinkPacket.VERSION + "; use one version of this library in both"));
+        } else if (peer.hub() == hub.number && !hub.linksToItself) {
+            fail(refusal("the listener was this process's own"));
+        } else {
+            link(peer, buffer);
+        }
+    }
+
+    private VerbsException refusal(String reason) {
+        return new VerbsException("connect", Errno.ECONNREFUSED.number(), "name=" + name, reason);
+    }
+
+    /** Takes the link that is there, or makes one. */
+    private void link(PeerId peer, PacketBuffer buffer) {
+        if (done.getAndSet(true)) {
+            return;
+        }
+        boolean linked = false;
+        boolean told = false;
+        try {
+            Link link = hub.linkTo(peer);
+            if (link != null) {
+                discard();
+            } else {
+                link = newLink(peer, buffer);
+            }
+            linked = true;
+            handler.onLink(link);
+            told = true;
+        } catch (VerbsException e) {
+            told = true;
+            discard(e);
+        } finally {
+            if (!told && linked) { // an Error costs this attempt, not the link; who waits for it hears of it
+                handler.onFailed(aborted);
+            } else if (!told) {
+                discard(aborted);
+            }
+        }
+    }
+
+    private Link newLink(PeerId peer, PacketBuffer buffer) throws VerbsException {
+        LinkMemory mapping = shareMemory(buffer);
+        Link link;
+        try {
+            link = new Link(hub, socket, mapping, 0, peer);
+        } catch (Throwable e) {
+            mapping.close();
+            throw e;
+        }
+        hub.begin(link, this);
+        return link;
+    }
+
+    /** Makes the link's memory, with both sides armed, and gives it to the listener. */
+    private LinkMemory shareMemory(PacketBuffer buffer) throws VerbsException {
+        try (SealedMemory memory = SealedMemory.create(SegmentLayout.BYTES)) {
+            LinkMemory mapping = new LinkMemory(memory.descriptor());
+            try {
+                armBoth(mapping);
+                LinkPacket.write(buffer, LinkPacket.SEGMENT, 0, 0);
+                if (socket.send(buffer, LinkPacket.BYTES, memory.descriptor()) != 0) {
+                    throw refusal("the listener has just gone");
+                }
+                return mapping;
+            } catch (Throwable e) {
+                mapping.close();
+                throw e;
+            }
+        }
+    }
+
+    private static void armBoth(SharedMapping mapping) {
+        ByteBuffer buffer = mapping.asBuffer();
+        for (int direction = 0; direction < 2; direction++) {
+            SegmentLayout.INT.setRelease(buffer, SegmentLayout.control(direction) + SegmentLayout.ARMED,
+                    1);
+        }
+    }
+
+    private void fail(VerbsException failure) {
+        if (!done.getAndSet(true)) {
+            discard(failure);
+        }
+    }
+
+    private void discard(VerbsException failure) {
+        try {
+            discard();
+        } finally {
+            handler.onFailed(failure);
+        }
+    }
+
+    private void discard() {
+        try {
+            hub.forget(this);
+        } finally {
+            socket.close();
+        }
+    }
+
+    /** Gives the attempt up: its handler is not called any more, unless the outcome is on its way already. */
+    @Override
+    public void close() {
+        if (!done.getAndSet(true)) {
+            discard();
+        }
+    }
+}

@@ -1,0 +1,398 @@
+package org.rdmasockets.internal.sharedmemory.link;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.rdmasockets.internal.lock.SmallMutex;
+import org.rdmasockets.internal.log.LimitedLog;
+import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.internal.ffi.SharedMemoryAvailability;
+import org.rdmasockets.internal.ffi.Epoll;
+import org.rdmasockets.internal.ffi.EpollWait;
+import org.rdmasockets.internal.ffi.PacketBuffer;
+import org.rdmasockets.internal.ffi.PacketSocket;
+import org.rdmasockets.internal.ffi.PortLocks;
+import org.rdmasockets.internal.ffi.SocketDirectory;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * All links of this process: names that it listens on, links to other processes, and the descriptors to wait for.
+ * Normally one per process; each further one is to the others like a process of its own.
+ *
+ * <p>No thread is started here: whoever waits with a {@link HubWaiter} drains it.
+ */
+public final class LinkHub implements AutoCloseable {
+    /** What a packet socket answers when there is nothing now. */
+    static final int AGAIN = Errno.EAGAIN.number();
+
+    private static final Log LOG = new Log(LinkHub.class);
+    private static final LimitedLog STRANGERS = new LimitedLog(LOG);
+    private static final LimitedLog REFUSALS = new LimitedLog(LOG);
+    /** With that many who connected and are no link yet, others wait, and who says nothing goes. */
+    private static final int MOST_ARRIVALS = 256;
+    /** The same of one process. */
+    private static final int MOST_ARRIVALS_OF_PROCESS = 64;
+    /** An honest process has one link, or two if both dialled at once. */
+    static final int MOST_LINKS_OF_PROCESS = 64;
+    /** All links together may take this part of the descriptors of this process. */
+    private static final int LINKS_PART = 4;
+    private static final int FEWEST_LINKS = 16;
+    /** As many as a process has descriptors, unless somebody raised what the kernel allows. */
+    private static final int MOST_SOURCES = 1 << 20;
+
+    private final LinkOwner owner;
+    final boolean linksToItself;
+    final long number = PacketSocket.randomNumber();
+    private final Epoll sockets;
+    private final HandleTable<Source> sources = new HandleTable<>(10, MOST_SOURCES);
+    /** Links by their peer; of two to the same one by a race, the later. */
+    private final Map<PeerId, Link> links = new ConcurrentHashMap<>();
+    private final Set<Link> all = ConcurrentHashMap.newKeySet();
+    private final int mostLinks = Math.max(FEWEST_LINKS, PacketSocket.mostDescriptors() / LINKS_PART);
+    /** Held while draining. */
+    private final SmallMutex drainLock = new SmallMutex();
+    /** Guarded by drainLock. */
+    private final PacketBuffer buffer = new PacketBuffer();
+    /** Oldest first; guarded by drainLock. */
+    private final ArrayDeque<IncomingLink> arrivals = new ArrayDeque<>();
+    /** A descriptor to give up when there are no more, so that a connection can be refused; guarded by drainLock. */
+    private PacketSocket spare;
+    private volatile boolean closed;
+
+    private LinkHub(LinkOwner owner, boolean linksToItself) throws VerbsException {
+        this.owner = owner;
+        this.linksToItself = linksToItself;
+        sockets = Epoll.create();
+        try {
+            spare = PacketSocket.unnamed();
+        } catch (Throwable e) {
+            sockets.close();
+            throw e;
+        }
+    }
+
+    /** Why processes cannot share memory here now, and the remedy; empty if they can. Harmless anywhere. */
+    public static Optional<String> unavailability() {
+        return SharedMemoryAvailability.problem();
+    }
+
+    /** Makes a hub, whose owner hears of every new link. Ask {@link #unavailability} first. */
+    public static LinkHub open(LinkOwner owner) throws VerbsException {
+        return new LinkHub(owner, false);
+    }
+
+    /** Makes a hub that can dial its own listeners, so that tests of both ends need one process only. */
+    public static LinkHub openToItself(LinkOwner owner) throws VerbsException {
+        return new LinkHub(owner, true);
+    }
+
+    /**
+     * Allocates at least 1 byte of zeroed memory that peers can be given access to, which takes up room only where it
+     * is touched; throws {@code ENOMEM}, {@code EMFILE} and the like.
+     */
+    public SharedRegion allocate(long bytes) throws VerbsException {
+        return SharedRegion.allocate(bytes);
+    }
+
+    /** Reads the first 4 KiB of a small file of the kernel at one go. */
+    public static String readKernels(Path file) throws IOException {
+        return SharedMemoryAvailability.read(file);
+    }
+
+    /**
+     * Holds a port number for a connection, among all processes of this user in this network namespace; false if
+     * another holds it. Only where a hub is open.
+     */
+    public static boolean tryHold(int port) {
+        return PortLocks.tryLock(port);
+    }
+
+    /** Gives a port number back that was held. */
+    public static void giveBack(int port) {
+        PortLocks.unlock(port);
+    }
+
+    /**
+     * Takes the name of an address or wildcard and a port, not 0, exclusively among all processes of this user in this
+     * network namespace. Processes that dial it are accepted in {@link HubWaiter#drain}. Throws {@code EADDRINUSE} if
+     * the name is taken.
+     */
+    public LinkListener listen(InetSocketAddress address) throws VerbsException {
+        return LinkListener.open(this, address, false);
+    }
+
+    /**
+     * Starts to reach the process that listens on a specific address, or else on the wildcard with the same port. Never
+     * waits and sends nothing that another program could get; the attempt has no time limit of its own, but can be
+     * given up. A listener of this same hub counts as refused: look there first. Throws {@code ECONNREFUSED} with the
+     * reason if nobody listens, or another user, {@code EAGAIN} if the listener has too much to do.
+     */
+    public LinkConnector dial(InetSocketAddress address, DialHandler handler) throws VerbsException {
+        try {
+            return dial(ListenerName.of(address), ListenerName.wildcard(address), handler);
+        } catch (VerbsException e) {
+            throw e.errno() == Errno.ECONNREFUSED ? refusal(address, e) : e;
+        }
+    }
+
+    private LinkConnector dial(String name, String wildcard, DialHandler handler) throws VerbsException {
+        try {
+            return LinkConnector.start(this, name, handler);
+        } catch (VerbsException e) {
+            if (e.errno() != Errno.ECONNREFUSED) {
+                throw e;
+            }
+        }
+        return LinkConnector.start(this, wildcard, handler);
+    }
+
+    /**
+     * Takes the name of an address or wildcard and a port, not 0, for datagrams, which listeners of streams do not
+     * meet; throws {@code EADDRINUSE} if the name is taken.
+     */
+    public LinkListener listenForDatagrams(InetSocketAddress address) throws VerbsException {
+        return LinkListener.open(this, address, true);
+    }
+
+    /** Starts to reach the process that takes datagrams for an address, as {@link #dial} does for streams. */
+    public LinkConnector dialForDatagrams(InetSocketAddress address, DialHandler handler) throws VerbsException {
+        return dial(ListenerName.forDatagrams(ListenerName.of(address)),
+                ListenerName.forDatagrams(ListenerName.wildcard(address)), handler);
+    }
+
+    /** Why nobody listens for us: perhaps for another user. */
+    private static VerbsException refusal(InetSocketAddress address, VerbsException refused) {
+        long user = SocketDirectory.own().otherUser(ListenerName.of(address));
+        if (user < 0) {
+            user = SocketDirectory.own().otherUser(ListenerName.wildcard(address));
+        }
+        return user < 0 ? refused : new VerbsException("connect", Errno.ECONNREFUSED.number(),
+                "name=" + ListenerName.of(address) + ", user=" + user, "the listener is user " + user
+                + "'s, and only processes of one user share memory; this is user "
+                + Integer.toUnsignedString(PacketSocket.ownUser()));
+    }
+
+    /** Makes something to wait with; any number may wait at once. Throws if no descriptor can be had. */
+    public HubWaiter newWaiter() throws VerbsException {
+        return new HubWaiter(this, EpollWait.on(sockets));
+    }
+
+    /** Does what a wait found. If that fails, the next wait finds what is left. */
+    void drain(EpollWait wait, int found) {
+        drainLock.lock();
+        try {
+            for (int i = 0; i < found; i++) {
+                Source source = sources.find((int) wait.data(i));
+                if (source != null) {
+                    serve(source);
+                }
+            }
+        } finally {
+            drainLock.unlock();
+        }
+    }
+
+    private void serve(Source source) {
+        try {
+            source.ready(buffer);
+        } catch (Throwable e) {
+            source.failed();
+            throw e;
+        }
+    }
+
+    /** Begins to watch a source for packets; if that fails, it is forgotten. */
+    void watch(Source source) throws VerbsException {
+        source.number = sources.reserve();
+        try {
+            sources.put(source.number, source);
+            if (source.number == 0) {
+                throw new VerbsException("epoll_ctl", Errno.ENFILE.number(), "sockets=" + MOST_SOURCES,
+                        "this process has as many links and listeners over shared memory as it can: close some");
+            }
+            if (closed) {
+                throw new VerbsException("epoll_ctl", Errno.ESHUTDOWN, "the device is closed");
+            }
+            watchFor(source, Epoll.READABLE);
+        } catch (Throwable e) {
+            forget(source);
+            throw e;
+        }
+    }
+
+    /** Changes what a source is watched for; if that fails, it is not watched any more. */
+    void watchFor(Source source, int interest) throws VerbsException {
+        sockets.watch(source.socket, interest, source.number);
+    }
+
+    /** Lets all peers know that this does not listen any more on an address where they may have found it. */
+    void nameGivenUp() {
+        all.forEach(Link::nameGivenUp);
+    }
+
+    /** Forgets a source; its socket is closed by the caller. */
+    void forget(Source source) {
+        sources.remove(source.number);
+    }
+
+    /** Forgets a link. */
+    void forget(Link link) {
+        links.remove(link.peer, link);
+        all.remove(link);
+        sources.remove(link.number);
+    }
+
+    /** The link to a peer that can serve for further connections, or null. */
+    Link linkTo(PeerId peer) {
+        Link link = peer.isCertain() ? links.get(peer) : null;
+        return link != null && link.isOpen() ? link : null;
+    }
+
+    /** Takes a connection that a listener accepted, if it is of this user; else it is closed. */
+    boolean welcome(PacketSocket accepted) {
+        boolean kept = false;
+        try {
+            kept = admit(accepted);
+        } catch (VerbsException e) {
+            LOG.debug("A process that connected was dropped: {}", e.getMessage());
+        } finally {
+            if (!kept) {
+                accepted.close();
+            }
+        }
+        return kept;
+    }
+
+    /** Whether the connection is wanted; else the caller closes it. */
+    private boolean admit(PacketSocket accepted) throws VerbsException {
+        PacketSocket.Peer peer = accepted.peer();
+        if (peer.user() != PacketSocket.ownUser()) {
+            STRANGERS.warn("Process {} of user {} wanted to share memory and was refused: only processes of user "
+                    + "{} may", peer.process(), peer.user(), PacketSocket.ownUser());
+            return false;
+        }
+        String excess = excess(peer.process());
+        if (excess != null) {
+            REFUSALS.warn("Process {} wanted to share memory and was refused: {}", peer.process(), excess);
+            return false;
+        }
+        accepted.admitDescriptors();
+        IncomingLink arrival = new IncomingLink(this, accepted, peer.process());
+        try {
+            arrivals.add(arrival);
+            watch(arrival);
+        } catch (Throwable e) {
+            dropped(arrival);
+            throw e;
+        }
+        return true;
+    }
+
+    /** Whether another connection can be taken; else whoever says nothing for long goes, and others wait. */
+    boolean hasRoom() {
+        if (arrivals.size() < MOST_ARRIVALS) {
+            return true;
+        }
+        IncomingLink oldest = arrivals.peek();
+        if (oldest.isSilent()) {
+            oldest.finish();
+        }
+        return arrivals.size() < MOST_ARRIVALS;
+    }
+
+    /** Why a process gets no further link, or null; makes room among those that have said nothing yet. */
+    private String excess(int process) {
+        if (all.size() >= mostLinks) {
+            return "this process has " + mostLinks + " links to others, a quarter of its descriptors; raise ulimit -n";
+        }
+        // Processes of other containers have no number here, and are told apart by their hubs only.
+        if (process > 0 && linksOf(process) >= MOST_LINKS_OF_PROCESS) {
+            return "it has " + MOST_LINKS_OF_PROCESS + " links to this process, and an honest one has one";
+        }
+        IncomingLink oldest = null;
+        int count = 0;
+        for (IncomingLink arrival : arrivals) {
+            if (arrival.process == process) {
+                oldest = oldest == null ? arrival : oldest;
+                count++;
+            }
+        }
+        if (process > 0 && count >= MOST_ARRIVALS_OF_PROCESS && oldest.isSilent()) {
+            oldest.finish();
+        }
+        return null;
+    }
+
+    /** Refuses a connection for which there is no descriptor: else the listener would be ready for ever. */
+    void refuseOne(PacketSocket listener, VerbsException reason) {
+        REFUSALS.warn("A process that wanted to share memory is refused: {}", reason.getMessage());
+        spare.close();
+        try {
+            PacketSocket refused = listener.accept();
+            if (refused != null) {
+                refused.close(); // its number is free a little later
+            }
+            spare = PacketSocket.unnamed();
+        } catch (VerbsException e) {
+            LOG.debug("There is no spare descriptor until another is free: {}", e.getMessage());
+        }
+    }
+
+    /** An arrival became a link. */
+    void arrived(IncomingLink arrival, Link link) {
+        arrivals.remove(arrival);
+        begin(link, arrival);
+    }
+
+    /** An arrival is not wanted any more. */
+    void dropped(IncomingLink arrival) {
+        arrivals.remove(arrival);
+        forget(arrival);
+    }
+
+    private int linksOf(int process) {
+        int count = 0;
+        for (Link link : all) {
+            count += link.peerProcess() == process ? 1 : 0;
+        }
+        return count;
+    }
+
+    /** Makes a link known in place of what its socket was before, or closes it. */
+    void begin(Link link, Source before) {
+        // First, so that an owner may close it at once.
+        link.number = before.number;
+        try {
+            links.put(link.peer, link);
+            all.add(link);
+            sources.put(link.number, link);
+            link.begin(owner);
+            link.watch();
+        } catch (Throwable e) {
+            link.close();
+            throw e;
+        }
+    }
+
+    /** Closes all listeners, fails all links (their handlers hear it) and frees the descriptors. Idempotent. */
+    @Override
+    public void close() {
+        drainLock.lock();
+        try {
+            if (!closed) {
+                closed = true;
+                sources.all().forEach(Source::finish);
+                sockets.close();
+                spare.close();
+            }
+        } finally {
+            drainLock.unlock();
+        }
+    }
+}

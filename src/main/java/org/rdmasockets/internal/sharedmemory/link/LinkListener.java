@@ -1,0 +1,135 @@
+package org.rdmasockets.internal.sharedmemory.link;
+
+import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.ffi.Epoll;
+import org.rdmasockets.internal.ffi.PacketBuffer;
+import org.rdmasockets.internal.ffi.PacketSocket;
+import org.rdmasockets.internal.ffi.SocketDirectory;
+import org.rdmasockets.verbs.VerbsException;
+
+/** A name under which processes of this user and host find this process. */
+public final class LinkListener extends Source implements AutoCloseable {
+    /** As many as the kernel allows ({@code net.core.somaxconn} cuts it). */
+    private static final int BACKLOG = 4096;
+    /** Most connections taken at once, so that a peer that floods the name does not hold up others. */
+    private static final int BATCH = 64;
+    /** After so many that were refused, the others wait in the backlog for a while: a flood costs little then. */
+    private static final int MOST_REFUSED = 64;
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+    private final InetSocketAddress address;
+    private final SocketDirectory.Named named;
+    /** Whether the name was given up: it may be another's since. */
+    private final AtomicBoolean closed = new AtomicBoolean();
+    /** Since the last pause; by the thread that drains the hub. */
+    private int refused;
+    private volatile boolean pausing;
+
+    private LinkListener(LinkHub hub, InetSocketAddress address, SocketDirectory.Named named) {
+        super(hub, named.socket());
+        this.address = address;
+        this.named = named;
+    }
+
+    /** Takes a name and lets the hub watch it. */
+    static LinkListener open(LinkHub hub, InetSocketAddress address, boolean datagrams) throws VerbsException {
+        String name = ListenerName.of(address);
+        LinkListener listener = new LinkListener(hub, address,
+                SocketDirectory.own().listen(datagrams ? ListenerName.forDatagrams(name) : name, BACKLOG));
+        try {
+            hub.watch(listener);
+            return listener;
+        } catch (Throwable e) {
+            listener.close();
+            throw e;
+        }
+    }
+
+    /** That cost one connection at most; the next ones are told of all the same. */
+    @Override
+    void failed() {}
+
+    @Override
+    void finish() {
+        close();
+    }
+
+    /** The address or wildcard that was taken, and the port. */
+    public InetSocketAddress address() {
+        return address;
+    }
+
+    /** Connections wait. */
+    @Override
+    void ready(PacketBuffer buffer) {
+        for (int i = 0; i < BATCH && hub.hasRoom(); i++) {
+            PacketSocket accepted = acceptOne();
+            if (accepted == null) {
+                return;
+            }
+            if (!hub.welcome(accepted) && ++refused >= MOST_REFUSED && !pausing) {
+                refused = 0;
+                pausing = true;
+                LibraryThreads.unstarted("rdma-pause", this::pause).start();
+                return;
+            }
+        }
+    }
+
+    /** Looks away for a while, on a thread of its own; then it tries to look again until it can. */
+    private void pause() {
+        watchFor(0);
+        do {
+            LockSupport.parkNanos(PAUSE_NANOS);
+        } while (!watchFor(Epoll.READABLE) && !closed.get());
+        pausing = false;
+    }
+
+    private boolean watchFor(int interest) {
+        try {
+            hub.watchFor(this, interest);
+            return true;
+        } catch (VerbsException | Error e) {
+            return false; // no memory for now, or it is closed
+        }
+    }
+
+    private PacketSocket acceptOne() {
+        if (!socket.enter()) {
+            return null;
+        }
+        try {
+            return socket.accept();
+        } catch (VerbsException e) {
+            hub.refuseOne(socket, e);
+            return null;
+        } finally {
+            socket.leave();
+        }
+    }
+
+    /** Gives the name up at once; links that came through it stay. */
+    @Override
+    public void close() {
+        // Once: the number may be another's since.
+        if (closed.compareAndSet(false, true)) {
+            try {
+                hub.forget(this);
+            } finally {
+                giveNameUp();
+            }
+        }
+    }
+
+    private void giveNameUp() {
+        try {
+            named.close();
+        } finally {
+            hub.nameGivenUp();
+        }
+    }
+}

@@ -1,0 +1,59 @@
+package org.rdmasockets.internal.sharedmemory.link;
+
+import org.rdmasockets.internal.ffi.SharedMapping;
+import org.rdmasockets.internal.ffi.SealedMemory;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * How a region lies in its memfd: whole pages for the data, then one page whose first word is 1 as long as the owner
+ * lets peers in. Owner and peer map both as one, and show the data.
+ */
+class RegionMemory extends SharedMapping {
+    private static final long CONTROL_BYTES = 4096;
+    private static final long VALID = 1;
+
+    /**
+     * Maps a region of so many bytes by a descriptor, which stays the caller's, for memory of {@link #totalBytes},
+     * which is checked; {@code own} if this process made it.
+     */
+    RegionMemory(int descriptor, long lengthBytes, boolean own) throws VerbsException {
+        super(descriptor, totalBytes(lengthBytes), lengthBytes, own);
+    }
+
+    /** Stands for a region of so many bytes that could not be mapped: nobody gets in. */
+    RegionMemory(long lengthBytes) {
+        super(lengthBytes);
+    }
+
+    /** The size of the memfd for a region of so many bytes. */
+    static long totalBytes(long lengthBytes) {
+        return SealedMemory.wholePages(lengthBytes) + CONTROL_BYTES;
+    }
+
+    @Override
+    protected final long mappedBytes() {
+        return totalBytes(memory().byteSize());
+    }
+
+    /** Lets peers in; the memory is open. */
+    final void validate() {
+        SegmentLayout.LONG.setVolatile(behind, 0, VALID);
+    }
+
+    /** Keeps peers out; the memory is open. */
+    final void invalidate() {
+        SegmentLayout.LONG.setVolatile(behind, 0, 0L);
+    }
+
+    /** Begins an access to a peer's memory, if the peer lets us in. */
+    final boolean enterIfValid() {
+        if (!enter()) {
+            return false;
+        }
+        if ((long) SegmentLayout.LONG.getAcquire(behind, 0) == VALID) {
+            return true;
+        }
+        leave();
+        return false;
+    }
+}

@@ -1,0 +1,9 @@
+package org.rdmasockets.internal.waiting;
+
+/** What a thread waits for. A connection has at most one waiter of each role at a time. */
+public enum Role {
+    /** Waits for data; receive completions wake it. */
+    READER,
+    /** Waits for room to send; send completions wake it, and credits, which come as receive completions. */
+    WRITER
+}

@@ -1,0 +1,16 @@
+package org.rdmasockets.internal.waiting;
+
+/** One role of an inbox: the thread that waits, and what its spins gained. Only {@link #thread} is shared. */
+final class Waiter {
+    /** The thread that is parked or about to park, else null. */
+    volatile Thread thread;
+    /** For {@link SpinPolicy}: moving mean of what spins gained, whether the last one paid, whether any was made. */
+    int gains;
+    boolean paid;
+    boolean spun;
+
+    Waiter(int gains) {
+        this.gains = gains;
+        this.paid = SpinPolicy.pays(gains);
+    }
+}

@@ -1,7 +1,0 @@
-/**
- * The choice of who implements verbs.
- *
- * <p>{@link org.rdmasockets.provider.Providers} is the only class that names concrete providers; everything above knows
- * {@code org.rdmasockets.verbs} alone. Any thread may ask.
- */
-package org.rdmasockets.provider;

@@ -1,0 +1,83 @@
+package org.rdmasockets.internal.ibverbs;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.EnumSet;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.internal.ibverbs.generated.ibv_context;
+import org.rdmasockets.internal.ibverbs.generated.ibv_device_attr;
+import org.rdmasockets.internal.ibverbs.generated.rdma_h;
+import org.rdmasockets.verbs.Capability;
+import org.rdmasockets.verbs.TransportType;
+
+/** What devices can do, by what they say: as soft-RoCE, soft-iWARP and an adapter with all of it say it. */
+class DeviceFactsTest {
+    private static final Set<Capability> HARDWARE = EnumSet.complementOf(EnumSet.of(Capability.COPIES_AT_POST,
+            Capability.SOFTWARE_TRANSFER, Capability.ON_DEMAND_PAGING));
+
+    private final Arena arena = Arena.ofAuto();
+    /** Without the structure that tells of paging. */
+    private final MemorySegment context = ibv_context.allocate(arena);
+    private final MemorySegment attr = ibv_device_attr.allocate(arena);
+
+    private DeviceFacts facts(int vendor, TransportType transport) {
+        ibv_device_attr.vendor_id(attr, vendor);
+        return new DeviceFacts(context, transport, attr);
+    }
+
+    private void haveAll() {
+        ibv_device_attr.atomic_cap(attr, rdma_h.IBV_ATOMIC_HCA());
+        ibv_device_attr.max_srq(attr, 100);
+        ibv_device_attr.max_mw(attr, 100);
+        ibv_device_attr.device_cap_flags(attr, rdma_h.IBV_DEVICE_MEM_WINDOW_TYPE_2B());
+    }
+
+    @Test
+    void anAdapterWithAllOfItCanDoAllButWhatSoftwareDoes() {
+        haveAll();
+        assertEquals(HARDWARE, facts(0x02c9, TransportType.ROCE).capabilities());
+    }
+
+    @Test
+    void softRoceKeepsNobodyWithinAWindow() {
+        haveAll();
+        Set<Capability> expected = EnumSet.copyOf(HARDWARE);
+        expected.removeAll(Set.of(Capability.MEMORY_WINDOW_BOUNDS, Capability.HUGE_PAGES));
+        expected.add(Capability.SOFTWARE_TRANSFER);
+        DeviceFacts facts = facts(DeviceFacts.VENDOR_RXE, TransportType.ROCE);
+        assertEquals(expected, facts.capabilities());
+        assertFalse(facts.siw);
+    }
+
+    @Test
+    void softIwarpHasSharedReceivesAndLittleElse() {
+        ibv_device_attr.max_srq(attr, 100);
+        DeviceFacts facts = facts(DeviceFacts.VENDOR_SIW, TransportType.IWARP);
+        assertEquals(EnumSet.of(Capability.REMOTE_ACCESS_TO_ANY_MEMORY, Capability.SOFTWARE_TRANSFER,
+                Capability.SHARED_RECEIVE_QUEUES), facts.capabilities());
+        assertTrue(facts.siw);
+    }
+
+    @Test
+    void windowsNeedBothTheFlagAndTheNumber() {
+        ibv_device_attr.max_mw(attr, 100);
+        assertFalse(facts(1, TransportType.INFINIBAND).capabilities().contains(Capability.MEMORY_WINDOWS));
+        ibv_device_attr.device_cap_flags(attr, rdma_h.IBV_DEVICE_MEM_WINDOW_TYPE_2A());
+        assertTrue(facts(1, TransportType.INFINIBAND).capabilities().contains(Capability.MEMORY_WINDOWS));
+        ibv_device_attr.max_mw(attr, 0);
+        assertFalse(facts(1, TransportType.INFINIBAND).capabilities().contains(Capability.MEMORY_WINDOWS));
+    }
+
+    @Test
+    void aRegionWithoutALimitIsNotNegative() {
+        ibv_device_attr.max_mr_size(attr, -1L);
+        assertEquals(Long.MAX_VALUE, facts(1, TransportType.ROCE).attributes().maxMemoryRegionBytes());
+        ibv_device_attr.max_mr_size(attr, 4096);
+        assertEquals(4096, facts(1, TransportType.ROCE).attributes().maxMemoryRegionBytes());
+    }
+}

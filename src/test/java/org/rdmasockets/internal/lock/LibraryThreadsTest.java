@@ -1,0 +1,48 @@
+package org.rdmasockets.internal.lock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Threads of the library keep nothing of whoever starts them. */
+class LibraryThreadsTest {
+    private static final int SECONDS_TO_WAIT = 60;
+    private static final InheritableThreadLocal<Object> CALLERS = new InheritableThreadLocal<>();
+
+    /** What a thread has. */
+    private record Belongings(ClassLoader loader, ThreadGroup group, Object local, boolean daemon, int priority) {
+        static Belongings now() {
+            Thread me = Thread.currentThread();
+            return new Belongings(me.getContextClassLoader(), me.getThreadGroup(), CALLERS.get(), me.isDaemon(),
+                    me.getPriority());
+        }
+    }
+
+    @Test
+    void ofAnApplicationThatIsUndeployedNothingIsKept() throws Exception {
+        CompletableFuture<Belongings> own = new CompletableFuture<>();
+        ThreadGroup application = new ThreadGroup("application");
+        try (URLClassLoader loader = new URLClassLoader(new URL[0])) {
+            Thread caller = new Thread(application, () -> {
+                CALLERS.set(new Object());
+                LibraryThreads.unstarted("rdma-test", () -> own.complete(Belongings.now())).start();
+            });
+            caller.setContextClassLoader(loader);
+            caller.setPriority(Thread.MIN_PRIORITY);
+            caller.start();
+            Belongings found = own.get(SECONDS_TO_WAIT, TimeUnit.SECONDS);
+            assertSame(ClassLoader.getSystemClassLoader(), found.loader());
+            assertNull(found.group().getParent(), "the topmost group");
+            assertNull(found.local());
+            assertTrue(found.daemon());
+            assertEquals(Thread.NORM_PRIORITY, found.priority());
+        }
+    }
+}

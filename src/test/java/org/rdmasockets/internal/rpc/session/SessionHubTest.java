@@ -1,0 +1,324 @@
+package org.rdmasockets.internal.rpc.session;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.rpc.RpcClient;
+import org.rdmasockets.rpc.RpcOptions;
+import org.rdmasockets.rpc.RpcPending;
+import org.rdmasockets.internal.rpc.call.CallMethod;
+import org.rdmasockets.internal.rpc.call.CallServer;
+import org.rdmasockets.internal.rpc.call.Carrier;
+import org.rdmasockets.internal.rpc.call.ClientConnection;
+
+/** Many sessions of one socket: how they begin and end, and what they may hold together. */
+@Timeout(value = 4, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class SessionHubTest {
+    private static final int MAX_MESSAGE = 1 << 20;
+    private static final int COOKIE_BYTES = 40;
+    private static final int PIECE = 1400;
+    private static final int PIECES = 60;
+    private static final long LIMIT = TimeUnit.SECONDS.toNanos(60);
+    private static final byte[] PING = {1, 2, 3};
+
+    private final Packet packet = new Packet();
+    private final ByteBuffer buffer = ByteBuffer.allocate(2000);
+
+    private static DatagramSocket socket(int port) throws IOException {
+        DatagramSocket socket = new DatagramSocket(port, InetAddress.getLoopbackAddress());
+        socket.setSoTimeout(10_000);
+        return socket;
+    }
+
+    private void send(DatagramSocket from, InetSocketAddress to, byte[] payload) throws IOException {
+        packet.write(buffer, payload, 0, payload.length);
+        from.send(new DatagramPacket(buffer.array(), buffer.limit(), to));
+    }
+
+    /** Receives a packet and where it came from. */
+    private InetSocketAddress receive(DatagramSocket socket) throws IOException {
+        DatagramPacket got = new DatagramPacket(new byte[2000], 2000);
+        socket.receive(got);
+        assertTrue(packet.read(ByteBuffer.wrap(got.getData(), 0, got.getLength())), "a damaged packet");
+        return (InetSocketAddress) got.getSocketAddress();
+    }
+
+    /** The first half of a handshake, until the cookie is here. */
+    private byte[] cookie(DatagramSocket from, InetSocketAddress server, long client) throws IOException {
+        packet.kind = Packet.INIT;
+        packet.receiver = 0;
+        packet.sender = client;
+        send(from, server, new byte[COOKIE_BYTES]);
+        do {
+            receive(from);
+        } while (packet.kind != Packet.COOKIE);
+        byte[] cookie = new byte[COOKIE_BYTES];
+        packet.payload.get(cookie);
+        return cookie;
+    }
+
+    private void open(DatagramSocket from, InetSocketAddress server, long client) throws IOException {
+        byte[] cookie = cookie(from, server, client);
+        packet.kind = Packet.OPEN;
+        packet.receiver = 0;
+        packet.sender = client;
+        send(from, server, cookie);
+    }
+
+    @Test
+    void aClientWhoseCookieIsOfAServerThatIsNoMoreBeginsAnew() throws Exception {
+        CompletableFuture<Carrier> carrier = new CompletableFuture<>();
+        InetSocketAddress address;
+        try (DatagramSocket first = socket(0)) {
+            address = (InetSocketAddress) first.getLocalSocketAddress();
+            InetSocketAddress to = address;
+            Thread.ofVirtual().start(() -> {
+                try {
+                    carrier.complete(SessionHub.connect(new DatagramSocket(), to, MAX_MESSAGE,
+                            TimeUnit.SECONDS.toNanos(25)));
+                } catch (IOException e) {
+                    carrier.completeExceptionally(e);
+                }
+            });
+            answerUntilOpen(first);
+        }
+        try (SessionHub.SessionListener second = SessionHub.listen(socket(address.getPort()), MAX_MESSAGE,
+                Long.MAX_VALUE)) {
+            carrier.get(60, TimeUnit.SECONDS).close();
+            assertEquals(1, second.sessions());
+        }
+    }
+
+    /** Sends a cookie to the first who comes; gives where from, and leaves what it opens with in the packet. */
+    private InetSocketAddress answerUntilOpen(DatagramSocket server) throws IOException {
+        InetSocketAddress from = receive(server);
+        packet.kind = Packet.COOKIE;
+        packet.receiver = packet.sender;
+        send(server, from, new byte[COOKIE_BYTES]);
+        do {
+            receive(server);
+        } while (packet.kind != Packet.OPEN);
+        return from;
+    }
+
+    /** It has nothing to send itself. */
+    @Test
+    void aClientThatOnlyReceivesAsksWhetherItsServerIsAlive() throws Exception {
+        try (DatagramSocket server = socket(0)) {
+            Thread.ofVirtual().start(() -> {
+                try (Carrier carrier = SessionHub.connect(new DatagramSocket(), (InetSocketAddress)
+                        server.getLocalSocketAddress(), MAX_MESSAGE, LIMIT)) {
+                    carrier.receive(Long.MAX_VALUE);
+                } catch (IOException e) {
+                    return; // the server has said nothing
+                }
+            });
+            InetSocketAddress from = answerUntilOpen(server);
+            packet.kind = Packet.OPENED;
+            packet.receiver = packet.sender;
+            send(server, from, new byte[0]);
+            do {
+                receive(server);
+            } while (packet.kind != Packet.PING);
+        }
+    }
+
+    /** It names the client, and never says what a client waits for. */
+    @Test
+    void aServerThatOnlyTalksIsGivenUpInTime() throws Exception {
+        try (DatagramSocket talker = socket(0)) {
+            CompletableFuture<Carrier> carrier = new CompletableFuture<>();
+            Thread.ofVirtual().start(() -> {
+                try {
+                    carrier.complete(SessionHub.connect(new DatagramSocket(), (InetSocketAddress)
+                            talker.getLocalSocketAddress(), MAX_MESSAGE, TimeUnit.SECONDS.toNanos(1)));
+                } catch (IOException e) {
+                    carrier.completeExceptionally(e);
+                }
+            });
+            InetSocketAddress from = receive(talker);
+            long end = System.nanoTime() + LIMIT;
+            while (!carrier.isDone() && System.nanoTime() - end < 0) { // without a pause, in which it would look up
+                packet.kind = Packet.OPENED; // before any cookie
+                packet.receiver = packet.sender;
+                send(talker, from, new byte[0]);
+            }
+            assertTrue(carrier.isDone(), "the client still listens");
+            assertInstanceOf(ConnectException.class,
+                    assertThrows(ExecutionException.class, carrier::get).getCause());
+        }
+    }
+
+    @Test
+    void aListenerThatClosesEndsSessionsThatNobodyHasTaken() throws Exception {
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
+        CompletableFuture<IOException> end = new CompletableFuture<>();
+        Thread.ofVirtual().start(() -> {
+            try {
+                Carrier carrier = SessionHub.connect(new DatagramSocket(), listener.localAddress(), MAX_MESSAGE, LIMIT);
+                new ClientConnection(carrier, MAX_MESSAGE, new byte[ClientConnection.IDENTITY_BYTES], 0, LIMIT);
+                end.complete(null);
+            } catch (IOException e) {
+                end.complete(e);
+            }
+        });
+        Await.until("a session that nobody has taken", () -> listener.untaken() == 1);
+        listener.close();
+        IOException seen = end.get(60, TimeUnit.SECONDS);
+        assertTrue(seen != null && !(seen instanceof SocketTimeoutException), "the client's end: " + seen);
+        Await.until("no session is left", () -> listener.sessions() == 0, listener::sessions);
+        Await.until("the port is free", () -> isFree(listener.localAddress().getPort()));
+    }
+
+    private static boolean isFree(int port) throws IOException {
+        try (DatagramSocket again = socket(port)) {
+            return again.isBound();
+        } catch (BindException e) {
+            return false;
+        }
+    }
+
+    /** Its failures are no end: they may be over soon. But not if nothing else comes. */
+    @Test
+    void aSocketFromWhichOnlyFailuresComeEndsItsSessions() throws Exception {
+        AtomicBoolean fails = new AtomicBoolean();
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
+        try (CallServer server = echo(listener);
+                RpcClient client = RpcClient.builder().retryTime(Duration.ofMinutes(1)).datagrams(at ->
+                        new DatagramSocket(at) {
+                            @Override
+                            public void receive(DatagramPacket into) throws IOException {
+                                super.receive(into);
+                                if (fails.get()) {
+                                    throw new IOException("this socket is broken");
+                                }
+                            }
+                        }).connect(server.localAddress())) {
+            fails.set(true);
+            RpcPending pending = client.begin("echo", PING, RpcOptions.DEFAULT);
+            Await.until("the session's end", () -> pending.await(Duration.ofMillis(10)) || !client.isConnected());
+            fails.set(false);
+            assertArrayEquals(PING, pending.await());
+        }
+    }
+
+    private static CallServer echo(Carrier.Listener listener) {
+        CallMethod echo = new CallMethod.Unary((call, request) -> request, true);
+        return new CallServer(listener, name -> echo, new CallServer.Settings(MAX_MESSAGE, 100, 100, 2000, 1 << 24,
+                1 << 20, LIMIT));
+    }
+
+    /** A call of one session is not paid for by all others. */
+    @Test
+    void aCallLooksAtTheTimesOfFewSessions() throws Exception {
+        int many = 300;
+        int calls = 1000;
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, 1 << 20);
+        List<RpcClient> clients = new ArrayList<>();
+        try (CallServer server = echo(listener)) {
+            for (int i = 0; i < many; i++) {
+                clients.add(RpcClient.builder().datagrams(DatagramSocket::new).connect(server.localAddress()));
+                clients.getLast().call("echo", PING);
+            }
+            long before = listener.looks();
+            for (int i = 0; i < calls; i++) {
+                clients.getFirst().call("echo", PING);
+            }
+            long each = (listener.looks() - before) / calls;
+            assertTrue(each < 20, each + " looks for each call, of " + many + " sessions");
+        } finally {
+            clients.forEach(RpcClient::close);
+        }
+    }
+
+    /** Strangers begin sessions and messages, never end them, and ask now and then as if they were alive. */
+    @Test
+    void messagesThatAreNeverWholeHoldABoundedPartOfTheServerAndEndWhenOthersNeedIt() throws Exception {
+        long most = 512 << 10;
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, most);
+        try (CallServer server = echo(listener);
+                RpcClient client = RpcClient.builder().datagrams(DatagramSocket::new).connect(server.localAddress());
+                DatagramSocket stranger = socket(0)) {
+            for (int i = 0; i < 10; i++) {
+                begin(stranger, server.localAddress(), 1000 + i);
+                assertTrue(listener.heldBytes() < most + 3 * PIECE * PIECES, "held: " + listener.heldBytes());
+                assertArrayEquals(PING, client.call("echo", PING));
+            }
+            assertTrue(listener.heldBytes() >= most, "the strangers hold " + listener.heldBytes());
+            assertTrue(server.dropped() > 0, "nothing was dropped");
+            byte[] request = new byte[300_000];
+            request[299_999] = 7;
+            assertArrayEquals(request, client.call("echo", request));
+        }
+    }
+
+    private void begin(DatagramSocket from, InetSocketAddress server, long client) throws IOException {
+        open(from, server, client);
+        do {
+            receive(from);
+        } while (packet.kind != Packet.OPENED || packet.receiver != client);
+        long session = packet.sender;
+        for (int i = 0; i < PIECES; i++) {
+            packet.kind = i % 8 == 7 ? Packet.PING : Packet.DATA;
+            packet.receiver = session;
+            packet.sender = client;
+            packet.number = i - i / 8;
+            packet.acknowledged = 0;
+            packet.selective = 0;
+            packet.room = Session.WINDOW;
+            packet.flags = i == 0 ? Packet.FIRST : 0;
+            send(from, server, packet.kind == Packet.PING ? new byte[0] : new byte[PIECE]);
+            if (packet.kind == Packet.PING) {
+                receive(from); // what was sent has come
+            }
+        }
+    }
+
+    /** Each first packet is good; but what comes of it is bounded, and costs those nothing whose session stands. */
+    @Test
+    void aFloodOfHandshakesMakesABoundedNumberOfSessionsAndTheStandingOneGoesOn() throws Exception {
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
+        try (CallServer server = echo(listener);
+                RpcClient client = RpcClient.builder().datagrams(DatagramSocket::new).connect(server.localAddress());
+                DatagramSocket stranger = socket(0)) {
+            client.call("echo", PING);
+            long before = server.dropped();
+            int most = 0;
+            long begun = System.nanoTime();
+            for (int i = 0; i < 3000; i++) {
+                open(stranger, server.localAddress(), 1_000_000 + i);
+                most = Math.max(most, listener.sessions());
+                if (i % 50 == 0) {
+                    assertArrayEquals(PING, client.call("echo", PING));
+                }
+            }
+            boolean flooded = System.nanoTime() - begun < TimeUnit.SECONDS.toNanos(4); // before the first ones end
+            assertTrue(most <= 1025, most + " sessions");
+            assertTrue(!flooded || most > 1000, most + " sessions of a flood");
+            assertTrue(!flooded || server.dropped() > before, "nothing was dropped");
+            assertArrayEquals(PING, client.call("echo", PING));
+        }
+    }
+}

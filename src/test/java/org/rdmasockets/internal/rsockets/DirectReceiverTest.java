@@ -1,0 +1,105 @@
+package org.rdmasockets.internal.rsockets;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.foreign.Arena;
+import java.net.SocketException;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What is lent to the reader is not lent to the peer. */
+class DirectReceiverTest {
+    private final Arena arena = Arena.ofShared();
+
+    @AfterEach
+    void free() {
+        arena.close();
+    }
+
+    private ScriptedConnection started() throws SocketException {
+        return ScriptedConnection.started(arena, ScriptedConnection.infiniBand());
+    }
+
+    @Test
+    void aViewEndsWithItsChunkAndNotWithAMessage() throws SocketException {
+        ScriptedConnection c = started();
+        DirectReceiver receiver = new DirectReceiver(c.connection);
+        assertEquals(0, receiver.view());
+        c.data(new byte[1000]);
+        c.data(new byte[64_536]);
+        c.data(new byte[10]);
+        assertEquals(65_536, receiver.view());
+        assertEquals(c.remoteRegion, receiver.viewedRegion());
+        assertEquals(c.ringStart, receiver.viewedOffset());
+        assertEquals(10, c.connection.available());
+        receiver.endView();
+        assertEquals(10, receiver.view());
+        assertEquals(c.ringStart + 65_536, receiver.viewedOffset());
+    }
+
+    @Test
+    void thePeerGetsTheChunkWhenTheViewEnds() throws SocketException {
+        ScriptedConnection c = started();
+        DirectReceiver receiver = new DirectReceiver(c.connection);
+        c.data(new byte[65_536]);
+        receiver.view();
+        assertTrue(c.posted().isEmpty());
+        receiver.endView();
+        assertEquals(List.of("WRITE_WITH_IMMEDIATE 16 @10000/77 80000181"), c.posted());
+    }
+
+    @Test
+    void nothingElseIsReadMeanwhile() throws SocketException {
+        ScriptedConnection c = started();
+        DirectReceiver receiver = new DirectReceiver(c.connection);
+        c.data(new byte[5]);
+        assertEquals(2, c.read(new byte[2]));
+        assertEquals(3, receiver.view());
+        c.data(new byte[5]);
+        assertThrows(IllegalStateException.class, () -> c.read(new byte[1]));
+        assertThrows(IllegalStateException.class, receiver::view);
+        receiver.endView();
+        assertEquals(5, c.read(new byte[10]));
+    }
+
+    @Test
+    void discardedInputIsKeptAsLongAsSomebodyLooks() throws SocketException {
+        ScriptedConnection c = started();
+        DirectReceiver receiver = new DirectReceiver(c.connection);
+        c.data(new byte[65_536]);
+        receiver.view();
+        c.connection.shutdownInput();
+        c.data(new byte[100]);
+        assertTrue(c.posted().isEmpty());
+        receiver.endView();
+        assertFalse(c.posted().isEmpty());
+        assertEquals(-1, receiver.view());
+        assertEquals(0, c.connection.available());
+    }
+
+    @Test
+    void theEndAndFailuresAreToldAsToReaders() throws SocketException {
+        ScriptedConnection ended = started();
+        ended.data(new byte[1]);
+        ended.arrive(ScriptedConnection.SHUTDOWN, 0);
+        DirectReceiver receiver = new DirectReceiver(ended.connection);
+        assertEquals(1, receiver.view());
+        receiver.endView();
+        assertEquals(-1, receiver.view());
+        ScriptedConnection violated = started();
+        violated.data(new byte[1]);
+        violated.arrive(0x2000_0000, 0);
+        assertThrows(SocketException.class, new DirectReceiver(violated.connection)::view);
+        ScriptedConnection aborted = started();
+        aborted.data(new byte[1]);
+        DirectReceiver late = new DirectReceiver(aborted.connection);
+        assertEquals(1, late.view());
+        aborted.connection.abort();
+        late.endView();
+        assertEquals(-1, late.view());
+    }
+}

@@ -1,0 +1,100 @@
+package org.rdmasockets.internal.sharedmemory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmasockets.verbs.CompletionQueue;
+import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionHandler;
+import org.rdmasockets.verbs.ConnectionIdentifier;
+import org.rdmasockets.verbs.ConnectionManager;
+import org.rdmasockets.verbs.ConnectionParameters;
+import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.QueuePairConfig;
+import org.rdmasockets.verbs.VerbsException;
+
+/** Who hears an answer to its request for a connection, and when. */
+@Timeout(value = 1, unit = TimeUnit.MINUTES)
+class AnswersTest {
+    private static final ConnectionParameters PARAMETERS = new ConnectionParameters(new byte[0], 0, 0, 6, 7);
+
+    private final SharedMemoryProvider provider = new SharedMemoryProvider();
+    private ConnectionManager manager;
+    private ConnectionIdentifier listener;
+    private ConnectionIdentifier client;
+    private ProtectionDomain domain;
+    private CompletionQueue queue;
+    private ConnectionIdentifier request;
+
+    /** Notes events. */
+    private record Noted(boolean takesAnswersAtOnce, List<ConnectionEvent> events) implements ConnectionHandler {
+        @Override
+        public void onEvent(ConnectionIdentifier identifier, ConnectionEvent event) {
+            events.add(event);
+        }
+    }
+
+    @BeforeEach
+    void listen() throws VerbsException {
+        manager = provider.createConnectionManager();
+        listener = manager.createIdentifier((identifier, event) -> {
+            if (event instanceof ConnectionEvent.ConnectRequest arrived) {
+                request = arrived.identifier();
+            }
+        });
+        listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        listener.listen(1);
+    }
+
+    @AfterEach
+    void close() throws VerbsException {
+        client.close();
+        domain.close();
+        queue.close();
+        request.close();
+        listener.close();
+        manager.close();
+    }
+
+    private Noted connect(boolean atOnce) throws VerbsException {
+        Noted noted = new Noted(atOnce, new CopyOnWriteArrayList<>());
+        client = manager.createIdentifier(noted);
+        client.resolveAtOnce(listener.localAddress());
+        domain = client.device().allocateProtectionDomain();
+        queue = client.device().createCompletionQueue(16, null);
+        client.createQueuePair(domain, new QueuePairConfig(queue, queue, 4, 4, 1, 1, 0, false));
+        client.connect(PARAMETERS);
+        manager.drainEvents();
+        return noted;
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void anAnswerComesAtOnceToWhoTakesItSo(boolean atOnce) throws VerbsException {
+        Noted noted = connect(atOnce);
+        request.reject(new byte[0]);
+        assertEquals(atOnce ? 1 : 0, noted.events.size());
+        manager.drainEvents();
+        assertEquals(1, noted.events.size());
+        assertEquals(ConnectionEvent.Rejected.class, noted.events.getFirst().getClass());
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whoIsClosedHearsNoAnswer(boolean atOnce) throws VerbsException {
+        Noted noted = connect(atOnce);
+        client.close();
+        request.reject(new byte[0]);
+        manager.drainEvents();
+        assertEquals(List.of(), noted.events);
+    }
+}
