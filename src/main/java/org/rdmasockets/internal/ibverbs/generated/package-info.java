@@ -1,26 +1,20 @@
 /**
- * What jextract makes of the headers of libibverbs and librdmacm (rdma-core 44): layouts, constants, functions.
+ * What jextract makes of the headers of libibverbs and librdmacm (rdma-core 44): layouts and constants.
  *
  * <p>Every class here but this file is output of {@code src/main/jextract/generate} and never edited; names are those
- * of C. Only {@code org.rdmasockets.provider.ibverbs} may use the package, and from any thread.
+ * of C. Only {@code org.rdmasockets.internal.ibverbs} may use the package, and from any thread.
  *
  * <ul>
  * <li>{@code ibv_wc}, {@code rdma_cm_id} and the like: {@code layout()} and the accessors of one struct. Its offsets and
  *     size are constants; the layout is made anew for each who asks.
  * <li>{@code rdma_h}: constants. Neither it nor a struct loads a library.
- * <li>{@code ibverbs_h}, {@code rdmacm_h}: functions. Their initialisation fails with
- *     {@link java.lang.ExceptionInInitializerError} where the library is missing, so whoever touches them has looked
- *     for {@code libibverbs.so.1} and {@code librdmacm.so.1} before. A function the library lacks fails alone.
- * <li>{@code libc_h}: the functions of the poll loop.
  * </ul>
  *
- * <p>Even a constant needs native access: all header classes, and through them the structs, initialise
+ * <p>Even a constant needs native access: {@code rdma_h} and the structs initialise
  * {@code common_h}, which calls a restricted method. Where access is denied that fails with an
  * {@code ExceptionInInitializerError} caused by {@link java.lang.IllegalCallerException}.
  *
- * <p>The generated calls do not capture errno. Calls that report by errno are linked anew from
- * {@code name$descriptor()} and {@code name$address()}. {@code ibv_poll_cq}, {@code ibv_req_notify_cq},
- * {@code ibv_post_send} and {@code ibv_post_recv} are no symbols but function pointers: fields of
- * {@code ibv_context_ops}.
+ * <p>{@code ibv_poll_cq}, {@code ibv_req_notify_cq}, {@code ibv_post_send} and {@code ibv_post_recv} are no symbols but
+ * function pointers: fields of {@code ibv_context_ops}.
  */
 package org.rdmasockets.internal.ibverbs.generated;
