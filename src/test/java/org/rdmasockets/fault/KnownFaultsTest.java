@@ -48,7 +48,8 @@ class KnownFaultsTest {
 
     @Test
     void aConnectionThatConnectCannotReturnIsReset() throws Exception {
-        costsThatConnectionAlone(false, Side.CALLER, "selection/Connector\\.(connect|connectAuto|attempt|log|because)", 0);
+        costsThatConnectionAlone(false, Side.CALLER, "selection/Connector\\.(connect|connectAuto|attempt|log|because)",
+                0);
     }
 
     @Test
