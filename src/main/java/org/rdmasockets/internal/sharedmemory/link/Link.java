@@ -8,6 +8,7 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.rdmasockets.internal.lock.SmallMutex;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.ffi.Epoll;
 import org.rdmasockets.internal.ffi.PacketBuffer;
 import org.rdmasockets.internal.ffi.PacketSocket;
@@ -181,6 +182,7 @@ public final class Link extends Source implements AutoCloseable {
 
     private int drain(int limit, boolean waits) {
         boolean blocked = false;
+        StackRoom.ensure(); // what is taken out has to be handled, with all locks that this takes
         if (waits) {
             consumerLock.lock();
         } else if (!consumerLock.tryLock()) {
