@@ -364,8 +364,8 @@ public final class RpcClient implements AutoCloseable {
             if (connection == null || !connection.isOpen()) {
                 ensureWanted(backoff);
                 forgetLate();
-                if (connection != null) {
-                    connection.close(); // it has failed, perhaps where no stack was left to end it
+                if (connection != null && connection.isLost()) {
+                    connection.close(); // again: it was lost, perhaps where no stack was left to end it
                 }
                 connection = greet(backoff);
                 current = connection;

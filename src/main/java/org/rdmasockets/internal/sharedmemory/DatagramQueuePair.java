@@ -63,7 +63,7 @@ final class DatagramQueuePair extends QueueOwner {
 
     @Override
     public int postSend(SendRequest request) {
-        StackRoom.ensure(); // what is entered has to be left
+        StackRoom.ensureSection(); // what is entered has to be left
         boolean unreported;
         synchronized (datagram) {
             QueuePairState now = state;

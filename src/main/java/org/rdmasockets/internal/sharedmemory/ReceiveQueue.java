@@ -80,7 +80,7 @@ final class ReceiveQueue {
 
     /** Posts a receive: POSTED or an error number. The caller wakes the peer if {@link #takeStarving} says so. */
     synchronized int post(ReceiveRequest request) {
-        StackRoom.ensure(); // what takes room has to be posted
+        StackRoom.ensureSection(); // what takes room has to be posted
         int result = post(request, request.workRequestId());
         publishPosted();
         return result;
@@ -88,7 +88,7 @@ final class ReceiveQueue {
 
     /** Posts a receive several times; returns what {@link #post(ReceiveRequest)} does for the first that is refused. */
     synchronized int post(ReceiveRequest request, long firstId, int count) {
-        StackRoom.ensure();
+        StackRoom.ensureSection();
         int result = QueuePair.POSTED;
         for (int i = 0; i < count && result == QueuePair.POSTED; i++) {
             result = post(request, firstId + i);

@@ -90,7 +90,7 @@ final class SendQueue implements Deadlines.Expiring {
 
     /** Posts a request: {@link QueuePair#POSTED}, {@link QueuePair#JOINED} or an error number. */
     int post(SendRequest request) {
-        StackRoom.ensure(); // what is entered has to be left
+        StackRoom.ensureSection(); // what is entered has to be left
         int result;
         boolean unsettled;
         boolean ours;

@@ -127,7 +127,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
 
     @Override
     public int postReceive(ReceiveRequest request) {
-        StackRoom.ensure(); // what takes room has to be posted
+        StackRoom.ensureSection(); // what takes room has to be posted
         synchronized (this) {
             if (closed) {
                 return Errno.ESHUTDOWN.number();

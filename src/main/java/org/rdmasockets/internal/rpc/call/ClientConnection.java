@@ -86,6 +86,11 @@ public final class ClientConnection extends CallConnection {
         return !leaving && failure() == null;
     }
 
+    /** Whether the connection is over, and with it all its calls. */
+    public boolean isLost() {
+        return failure() != null;
+    }
+
     /**
      * Begins a call. Waits while the server has as many as it takes, and throws {@code InterruptedIOException} if this
      * thread is interrupted then. The call has ended already if the connection is over, or the time.

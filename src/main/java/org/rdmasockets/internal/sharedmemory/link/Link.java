@@ -182,7 +182,6 @@ public final class Link extends Source implements AutoCloseable {
 
     private int drain(int limit, boolean waits) {
         boolean blocked = false;
-        StackRoom.ensure(); // what is taken out has to be handled, with all locks that this takes
         if (waits) {
             consumerLock.lock();
         } else if (!consumerLock.tryLock()) {
@@ -453,6 +452,7 @@ public final class Link extends Source implements AutoCloseable {
     /** Ends the link, and frees its memory once the last slot is closed. The handler hears nothing more. Idempotent. */
     @Override
     public void close() {
+        StackRoom.ensureSection(); // a socket that is watched, and is no source, is ready for ever
         // First, so that the hub's thread, which sees the socket end, does not tell the handler.
         boolean first = !finished.getAndSet(true);
         fail("the link was closed");

@@ -7,6 +7,7 @@ import org.rdmasockets.internal.ffi.PacketBuffer;
 import org.rdmasockets.internal.ffi.PacketSocket;
 import org.rdmasockets.internal.ffi.SealedMemory;
 import org.rdmasockets.internal.ffi.SocketDirectory;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -187,6 +188,7 @@ public final class LinkConnector extends Source implements AutoCloseable {
     /** Gives the attempt up: its handler is not called any more, unless the outcome is on its way already. */
     @Override
     public void close() {
+        StackRoom.ensureSection(); // a socket that is watched, and is no source, is ready for ever
         if (!done.getAndSet(true)) {
             discard();
         }

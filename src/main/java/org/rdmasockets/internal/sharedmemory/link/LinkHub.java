@@ -9,7 +9,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.rdmasockets.internal.lock.SmallMutex;
-import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.ffi.SharedMemoryAvailability;
@@ -186,7 +185,6 @@ public final class LinkHub implements AutoCloseable {
 
     /** Does what a wait found. If that fails, the next wait finds what is left. */
     void drain(EpollWait wait, int found) {
-        StackRoom.ensure(); // as a link's drain
         drainLock.lock();
         try {
             for (int i = 0; i < found; i++) {

@@ -9,6 +9,7 @@ import org.rdmasockets.internal.ffi.Epoll;
 import org.rdmasockets.internal.ffi.PacketBuffer;
 import org.rdmasockets.internal.ffi.PacketSocket;
 import org.rdmasockets.internal.ffi.SocketDirectory;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.verbs.VerbsException;
 
 /** A name under which processes of this user and host find this process. */
@@ -115,6 +116,7 @@ public final class LinkListener extends Source implements AutoCloseable {
     /** Gives the name up at once; links that came through it stay. */
     @Override
     public void close() {
+        StackRoom.ensureSection(); // a socket that is watched, and is no source, is ready for ever
         // Once: the number may be another's since.
         if (closed.compareAndSet(false, true)) {
             try {
