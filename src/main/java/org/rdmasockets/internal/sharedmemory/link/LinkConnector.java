@@ -32,6 +32,7 @@ public final class LinkConnector extends Source implements AutoCloseable {
 
     /** Connects to a name, says hello and lets the hub wait for the answer. */
     static LinkConnector start(LinkHub hub, String name, DialHandler handler) throws VerbsException {
+        StackRoom.ensureSection(); // as close
         PacketSocket socket = SocketDirectory.own().connect(name);
         try {
             LinkConnector dial = new LinkConnector(hub, socket, name, handler);

@@ -38,6 +38,7 @@ public final class LinkListener extends Source implements AutoCloseable {
 
     /** Takes a name and lets the hub watch it. */
     static LinkListener open(LinkHub hub, InetSocketAddress address, boolean datagrams) throws VerbsException {
+        StackRoom.ensureSection(); // as close
         String name = ListenerName.of(address);
         LinkListener listener = new LinkListener(hub, address,
                 SocketDirectory.own().listen(datagrams ? ListenerName.forDatagrams(name) : name, BACKLOG));
