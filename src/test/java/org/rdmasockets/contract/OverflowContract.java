@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 abstract class OverflowContract extends RdmaTheme {
     private static final int OVERFLOWS = 12;
     /** Frames that have no room on the stack of a thread. */
-    private static final int DEEP_ENOUGH = 20_000;
+    private static final int DEEP_ENOUGH = 5_000;
     /** On a device each write of a byte is a system call, and there are as many as a stack has frames. */
     private static final int WRITES_SECONDS = 300;
     private static final byte[] OPENING = "[".repeat(8_192).getBytes(StandardCharsets.US_ASCII);
