@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 abstract class OverflowContract extends RdmaTheme {
     private static final int OVERFLOWS = 12;
-    /** Frames that have no room on the stack of a thread. */
+    /** Frames that fill the stack of a thread, as the interpreter makes them. */
     private static final int DEEP_ENOUGH = 5_000;
     /** On a device each write of a byte is a system call, and there are as many as a stack has frames. */
     private static final int WRITES_SECONDS = 300;
