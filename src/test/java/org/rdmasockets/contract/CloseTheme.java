@@ -320,7 +320,7 @@ abstract class CloseTheme extends SocketTheme {
         out.write(new byte[0]);
     }
 
-    /** What another connection of these processes has written before has come: what comes later overtakes nothing. */
+    /** Waits until all that was written before has come: a later byte of another connection overtakes none of it. */
     private void awaitOrder() throws Exception {
         SocketPair other = pair();
         other.client().getOutputStream().write(1);

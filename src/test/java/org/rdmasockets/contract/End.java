@@ -80,7 +80,7 @@ public final class End implements AutoCloseable {
         batch = queue.newBatch(8);
     }
 
-    /** What the queue pair of an end is made with. */
+    /** The settings that the queue pair of an end is made with. */
     public static QueuePairConfig config(CompletionQueue queue) {
         return new QueuePairConfig(queue, queue, SENDS, RECEIVES, 2, 2, INLINE_BYTES, false);
     }

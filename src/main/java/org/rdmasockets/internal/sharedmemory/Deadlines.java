@@ -7,7 +7,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What waits until a deadline: a send for a receive, an identifier for another process. There is no thread for this:
+ * The waits that end at a deadline: of a send for a receive, of an identifier for another process. No thread does this:
  * pollers sleep until the nearest deadline at most, and whoever polls looks here.
  *
  * <p>A nearer one wakes the pollers: it is noted before the look at who sleeps, and a poller says that it sleeps before
@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 final class Deadlines {
     /** Stands for no deadline. */
     static final long NEVER = Long.MAX_VALUE;
-    /** What fails for want of memory is tried again after so long. */
+    /** A look that fails for want of memory is tried again after so long. */
     private static final long AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private final List<SharedMemoryEventPoller> pollers = new CopyOnWriteArrayList<>();
@@ -103,7 +103,7 @@ final class Deadlines {
         }
     }
 
-    /** What may wait in {@link Deadlines}. */
+    /** A wait that may be in {@link Deadlines}. */
     interface Expiring {
         /** Gives up what has waited for too long; any thread, no lock held. */
         void lookAtDeadline();

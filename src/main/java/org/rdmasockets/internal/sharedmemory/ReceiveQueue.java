@@ -27,7 +27,7 @@ final class ReceiveQueue {
     /** Most receives of a shared queue that a peer may want and not have used yet. */
     static final int MOST_WANTED = 16;
 
-    /** Whose receives they are. */
+    /** The queue pair, or its like, that has these receives. */
     final QueueOwner owner;
     private final SharedMemoryCompletionQueue completions;
     private final QueueRoom room;

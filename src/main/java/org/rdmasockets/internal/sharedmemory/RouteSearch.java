@@ -173,7 +173,7 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
         }
     }
 
-    /** If something is thrown, the next look tries again: nobody else would. */
+    /** If something is thrown, the next look tries again: no other event follows. */
     private void attemptAgain(InetSocketAddress destination) {
         try {
             attempt(destination);

@@ -1,5 +1,5 @@
 /**
- * What jextract makes of the headers of libibverbs and librdmacm (rdma-core 44): layouts and constants.
+ * Layouts and constants, as jextract makes them of the headers of libibverbs and librdmacm (rdma-core 44).
  *
  * <p>Every class here but this file is output of {@code src/main/jextract/generate} and never edited; names are those
  * of C. Only {@code org.rdmasockets.internal.ibverbs} may use the package, and from any thread.

@@ -94,8 +94,8 @@ final class ControlChannel {
     }
 
     /**
-     * Reads so many packets at most. The hub may stop at a doorbell, behind which there is
-     * hardly ever anything: it is told of each packet that comes, and as long as there are any.
+     * Reads so many packets at most. The hub may stop at a doorbell, behind which there is hardly ever anything: it is
+     * told of each packet that comes, and as long as there are any.
      */
     private void read(int limit, boolean stopsAtDoorbell) {
         for (int i = 0; i < limit && !ended; i++) {
