@@ -7,8 +7,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The waits that end at a deadline: of a send for a receive, of an identifier for another process. No thread does this:
- * pollers sleep until the nearest deadline at most, and whoever polls looks here.
+ * The waits that end at a deadline: of a send for a receive, of an identifier for another process. They have no thread
+ * of their own: pollers sleep until the nearest deadline at most, and each thread that polls looks here.
  *
  * <p>A nearer one wakes the pollers: it is noted before the look at who sleeps, and a poller says that it sleeps before
  * it reads the nearest.

@@ -113,10 +113,7 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
     private void tellRoute() {
         fabric.links.rememberRoute(identifier.remoteAddress(), route());
         identifier.routed();
-        synchronized (this) {
-            searching = false;
-        }
-        fabric.deadlines.remove(this);
+        finish();
     }
 
     @Override
@@ -138,6 +135,10 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
             fabric.deadlines.add(this, System.nanoTime()); // the next look comes back to what fails
             throw e;
         }
+        finish();
+    }
+
+    private void finish() {
         synchronized (this) {
             searching = false;
         }

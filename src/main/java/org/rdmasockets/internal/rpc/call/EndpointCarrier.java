@@ -59,7 +59,7 @@ public final class EndpointCarrier implements Carrier {
                 slots[i] = memory.slice((long) i * SLOT_BYTES, SLOT_BYTES);
             }
         } catch (Throwable e) {
-            end();
+            endpoint.close();
             throw e;
         }
     }
@@ -362,17 +362,7 @@ public final class EndpointCarrier implements Carrier {
         } catch (IOException | RuntimeException e) {
             // It is over, or the peer takes nothing.
         } finally {
-            end();
-        }
-    }
-
-    /** Where no stack is left to close the endpoint, a thread that has some does it: nothing else would. */
-    private void end() {
-        try {
             endpoint.close();
-        } catch (Error e) {
-            spoil();
-            throw e;
         }
     }
 }
