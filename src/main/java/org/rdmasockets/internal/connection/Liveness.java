@@ -28,7 +28,7 @@ final class Liveness {
      * Less than a tick: so the next tick after a write has it confirmed, if nothing else has happened. It is a look: to
      * ask takes in what has arrived, and so would hide a lost wake-up.
      */
-    private static final long CONFIRM_NANOS = Rescues.lookNanos(TimeUnit.MILLISECONDS.toNanos(250));
+    static final long CONFIRM_NANOS = Rescues.lookNanos(TimeUnit.MILLISECONDS.toNanos(250));
 
     /** How long an accepting end listens to a peer that says nothing, before it may speak itself. */
     private static final long LISTEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);

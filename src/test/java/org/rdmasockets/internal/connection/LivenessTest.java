@@ -29,7 +29,7 @@ class LivenessTest {
         assertTrue(liveness.posted(START, 1), "the clock starts");
         assertFalse(liveness.posted(START, 2));
         assertTrue(liveness.isDutyNear(START));
-        assertEquals(Liveness.Duty.CONFIRM, liveness.due(seconds(1)));
+        assertEquals(Liveness.Duty.CONFIRM, liveness.due(START + Liveness.CONFIRM_NANOS + 1));
         assertTrue(liveness.completed(seconds(1), 0));
         assertFalse(liveness.isDutyNear(seconds(1)));
     }

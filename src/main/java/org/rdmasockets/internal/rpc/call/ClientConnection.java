@@ -157,6 +157,9 @@ public final class ClientConnection extends CallConnection {
             placeless++;
         }
         try {
+            if (places.tryAcquire()) {
+                return true; // free since the first look: nothing more may come to read
+            }
             letBackgroundRead();
             return places.tryAcquire(deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE
                     : deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS);

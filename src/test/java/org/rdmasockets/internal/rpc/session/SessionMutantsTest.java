@@ -21,7 +21,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** The model test finds faults: each of these, put into the session, makes it fail; and nothing changed does not. */
 @Timeout(300)
 class SessionMutantsTest {
-    private static final Path SOURCES = Path.of("src", "main", "java", "org", "rdmasockets", "rpc", "session");
+    private static final Path SOURCES = Path.of("src", "main", "java", "org", "rdmasockets", "internal", "rpc",
+            "session");
     private static final String PACKAGE = "org.rdmasockets.internal.rpc.session.";
     private static final int RUNS = 30;
     private static final int PACKETS = 3000;
