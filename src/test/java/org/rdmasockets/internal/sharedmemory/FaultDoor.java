@@ -127,12 +127,7 @@ public final class FaultDoor {
     }
 
     /** Takes a completion that is about to be reported; false to report it as it is. */
-    static boolean take(Kept completion) {
-        FaultDoor door = of(completion.queue.device());
-        return door != null && door.keep(completion);
-    }
-
-    private synchronized boolean keep(Kept completion) {
+    synchronized boolean keep(Kept completion) {
         return keeping.contains(completion.room.queuePairNumber) && kept.add(completion);
     }
 

@@ -9,28 +9,31 @@ import java.lang.classfile.CodeElement;
 import java.lang.classfile.CodeTransform;
 import java.lang.classfile.TypeKind;
 import java.lang.constant.ClassDesc;
-import java.lang.constant.ConstantDescs;
 import java.lang.constant.MethodTypeDesc;
 import java.lang.instrument.ClassDefinition;
 import java.lang.instrument.Instrumentation;
 import java.lang.invoke.MethodType;
 import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
 import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
+import java.util.stream.Collectors;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.ReceiveRequest;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * Rewrites the classes of the device in this JVM: their methods ask {@link FaultDoor} from then on. The records in here
- * hold an object each; a method of theirs is called first by the method of that object that has its name and arguments.
+ * Rewrites the classes of the device in this JVM: their methods ask {@link FaultDoor} from then on. Each method of
+ * {@link Asked} is called first by the method of its first argument's class that has its name and its other arguments.
  * True lets that do nothing and return false, -1, or, of a post, {@code ENOMEM}. They are called under locks of the
- * package: they neither wait nor call back.
+ * package: they neither wait nor call back. They make no object unless the device misbehaves, since the tests that
+ * follow in this JVM count garbage.
  */
 public final class FaultHooks {
     private static boolean installed;
@@ -38,47 +41,48 @@ public final class FaultHooks {
     private FaultHooks() {
     }
 
-    /** A completion is about to be reported. */
-    record OfCompletions(SharedMemoryCompletionQueue queue) {
-        boolean complete(QueueRoom room, long id, int status, CompletionOpcode opcode) {
-            return FaultDoor.take(new FaultDoor.Kept(queue, room, id, opcode, null, status));
+    /** The questions. */
+    static final class Asked {
+        private Asked() {
         }
 
-        boolean received(QueueRoom room, long id, CompletionOpcode opcode, int length, boolean hasImmediate,
-                int immediate) {
-            return FaultDoor.take(new FaultDoor.Kept(queue, room, id, opcode,
+        /** A completion is about to be reported. */
+        static boolean complete(SharedMemoryCompletionQueue queue, QueueRoom room, long id, int status,
+                CompletionOpcode opcode) {
+            FaultDoor door = FaultDoor.of(queue.device());
+            return door != null && door.keep(new FaultDoor.Kept(queue, room, id, opcode, null, status));
+        }
+
+        static boolean received(SharedMemoryCompletionQueue queue, QueueRoom room, long id, CompletionOpcode opcode,
+                int length, boolean hasImmediate, int immediate) {
+            FaultDoor door = FaultDoor.of(queue.device());
+            return door != null && door.keep(new FaultDoor.Kept(queue, room, id, opcode,
                     new FaultDoor.Received(length, hasImmediate, immediate), Status.SUCCESS));
         }
-    }
 
-    /** A message comes. */
-    record OfReceives(ReceiveQueue queue) {
-        boolean hasReceive() {
+        /** A message comes. */
+        static boolean hasReceive(ReceiveQueue queue) {
             FaultDoor door = FaultDoor.of(queue.owner.domain.device());
             return door != null && door.hidesReceives(queue.owner.number);
         }
-    }
 
-    /** What is left to who polls goes past the device. */
-    record OfArrivals(WriteQueue arrivals) {
-        boolean leave(ReceiveQueue target, int length, int immediate) {
+        /** A write that is left to the thread that polls goes past the device. */
+        static boolean leave(WriteQueue arrivals, ReceiveQueue target, int length, int immediate) {
             return FaultDoor.of(target.owner.domain.device()) != null;
         }
-    }
 
-    /** A request is posted. */
-    record OfQueuePair(SharedMemoryQueuePair queuePair) {
-        boolean postSend(SendRequest request) {
+        /** A request is posted. */
+        static boolean postSend(SharedMemoryQueuePair queuePair, SendRequest request) {
             FaultDoor door = FaultDoor.of(queuePair.domain.device());
             return door != null && door.isFull(queuePair.number);
         }
 
-        boolean postReceive(ReceiveRequest request) {
-            return postSend(null);
+        static boolean postReceive(SharedMemoryQueuePair queuePair, ReceiveRequest request) {
+            return postSend(queuePair, null);
         }
 
-        boolean postReceives(ReceiveRequest request, long firstId, int count) {
-            return postSend(null);
+        static boolean postReceives(SharedMemoryQueuePair queuePair, ReceiveRequest request, long firstId, int count) {
+            return postSend(queuePair, null);
         }
     }
 
@@ -106,23 +110,22 @@ public final class FaultHooks {
 
     /** Called by the JVM. */
     public static void agentmain(String none, Instrumentation instrumentation) throws Exception {
-        for (Class<?> hooks : FaultHooks.class.getDeclaredClasses()) {
-            if (!Modifier.isPrivate(hooks.getModifiers())) {
-                Class<?> changed = hooks.getRecordComponents()[0].getType();
-                instrumentation.redefineClasses(new ClassDefinition(changed, rewritten(changed, hooks)));
-            }
+        Map<Class<?>, List<Method>> questions = Arrays.stream(Asked.class.getDeclaredMethods())
+                .collect(Collectors.groupingBy(question -> question.getParameterTypes()[0]));
+        for (Map.Entry<Class<?>, List<Method>> of : questions.entrySet()) {
+            Class<?> changed = of.getKey();
+            instrumentation.redefineClasses(new ClassDefinition(changed, rewritten(changed, of.getValue())));
         }
     }
 
-    private static byte[] rewritten(Class<?> changed, Class<?> hooks) throws Exception {
+    private static byte[] rewritten(Class<?> changed, List<Method> questions) throws Exception {
         ClassTransform all = ClassTransform.ACCEPT_ALL;
-        for (Method hook : hooks.getDeclaredMethods()) {
-            if (hook.getModifiers() == 0) {
-                Method asking = changed.getDeclaredMethod(hook.getName(), hook.getParameterTypes());
-                all = all.andThen(ClassTransform.transformingMethodBodies(
-                        m -> m.methodName().equalsString(hook.getName())
-                                && m.methodTypeSymbol().equals(type(asking)), new Question(changed, asking, hook)));
-            }
+        for (Method question : questions) {
+            Class<?>[] types = question.getParameterTypes();
+            Method asking = changed.getDeclaredMethod(question.getName(), Arrays.copyOfRange(types, 1, types.length));
+            all = all.andThen(ClassTransform.transformingMethodBodies(
+                    m -> m.methodName().equalsString(question.getName())
+                            && m.methodTypeSymbol().equals(type(asking)), new Question(asking, question)));
         }
         try (InputStream in = changed.getResourceAsStream(changed.getSimpleName() + ".class")) {
             ClassFile file = ClassFile.of();
@@ -136,20 +139,18 @@ public final class FaultHooks {
     }
 
     /** The beginning of a method that asks. */
-    private record Question(Class<?> changed, Method asking, Method hook) implements CodeTransform {
+    private record Question(Method asking, Method question) implements CodeTransform {
         @Override
         public void atStart(CodeBuilder builder) {
-            ClassDesc hooks = hook.getDeclaringClass().describeConstable().orElseThrow();
-            builder.new_(hooks).dup().aload(0).invokespecial(hooks, ConstantDescs.INIT_NAME,
-                    MethodTypeDesc.of(ConstantDescs.CD_void, changed.describeConstable().orElseThrow()));
-            int slot = 1;
-            for (Class<?> parameter : hook.getParameterTypes()) {
+            int slot = 0; // of the method's own object, which is the first argument
+            for (Class<?> parameter : question.getParameterTypes()) {
                 TypeKind kind = TypeKind.from(parameter);
                 builder.loadLocal(kind, slot);
                 slot += kind.slotSize();
             }
             TypeKind result = TypeKind.from(asking.getReturnType());
-            builder.invokevirtual(hooks, hook.getName(), type(hook)).ifThen(yes -> {
+            ClassDesc asked = Asked.class.describeConstable().orElseThrow();
+            builder.invokestatic(asked, question.getName(), type(question)).ifThen(yes -> {
                 switch (result) {
                     case BOOLEAN -> yes.iconst_0();
                     case INT -> yes.loadConstant(Errno.ENOMEM.number());
