@@ -11,7 +11,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.rdmasockets.internal.log.Log;
-import org.rdmasockets.internal.ibverbs.generated.ibv_context;
 import org.rdmasockets.internal.ibverbs.generated.ibv_device;
 import org.rdmasockets.internal.ibverbs.generated.rdma_h;
 import org.rdmasockets.verbs.DeviceInfo;
@@ -138,7 +137,8 @@ final class DeviceTable {
             return false;
         }
         try {
-            devices.put(context.address(), new IbverbsDevice(context, info(ibv_context.device(context))));
+            MemorySegment struct = IbverbsCalls.pointerAt(context, rdma_h.IBV_CONTEXT_DEVICE());
+            devices.put(context.address(), new IbverbsDevice(context, info(struct)));
             return true;
         } catch (VerbsException e) {
             // One device that is just being removed must not keep the others from being used.

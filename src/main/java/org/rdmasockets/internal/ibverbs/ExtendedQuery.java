@@ -2,11 +2,10 @@ package org.rdmasockets.internal.ibverbs;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import org.rdmasockets.internal.ibverbs.generated.ibv_context;
+import java.lang.foreign.ValueLayout;
 import org.rdmasockets.internal.ibverbs.generated.ibv_device_attr_ex;
 import org.rdmasockets.internal.ibverbs.generated.ibv_odp_caps;
 import org.rdmasockets.internal.ibverbs.generated.rdma_h;
-import org.rdmasockets.internal.ibverbs.generated.verbs_context;
 
 /**
  * What only {@code ibv_query_device_ex} tells. That function is inline C: it finds the driver's function in the
@@ -20,13 +19,15 @@ final class ExtendedQuery {
 
     /** Whether a device can take pages when it needs them; false if it does not say. */
     static boolean onDemandPaging(MemorySegment context) {
-        if (ibv_context.abi_compat(context).address() != EXTENDED) {
+        if (context.get(ValueLayout.JAVA_LONG, rdma_h.IBV_CONTEXT_ABI_COMPAT()) != EXTENDED) {
             return false;
         }
-        long bytes = verbs_context.sizeof();
-        MemorySegment around = IbverbsCalls.memory(context.address() - verbs_context.context$offset(), bytes);
-        boolean known = verbs_context.sz(around) >= bytes - verbs_context.query_device_ex$offset();
-        MemorySegment function = known ? verbs_context.query_device_ex(around) : MemorySegment.NULL;
+        long bytes = rdma_h.VERBS_CONTEXT_BYTES();
+        MemorySegment around = IbverbsCalls.memory(context.address() - rdma_h.VERBS_CONTEXT_CONTEXT(), bytes);
+        boolean known = around.get(ValueLayout.JAVA_LONG, rdma_h.VERBS_CONTEXT_SZ())
+                >= bytes - rdma_h.VERBS_CONTEXT_QUERY_DEVICE_EX();
+        MemorySegment function = known ? IbverbsCalls.pointerAt(around, rdma_h.VERBS_CONTEXT_QUERY_DEVICE_EX())
+                : MemorySegment.NULL;
         if (function.address() == 0) {
             return false;
         }

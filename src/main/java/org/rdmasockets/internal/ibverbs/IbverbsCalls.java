@@ -159,6 +159,11 @@ final class IbverbsCalls {
         return MemorySegment.ofAddress(address).reinterpret(bytes);
     }
 
+    /** The pointer at an offset in a struct of C, to memory without bounds. */
+    static MemorySegment pointerAt(MemorySegment struct, int offset) {
+        return memory(struct.get(JAVA_LONG, offset), Long.MAX_VALUE);
+    }
+
     /** Memory without bounds at one of the addresses in an array. */
     static MemorySegment pointer(MemorySegment array, int index) {
         return memory(array.getAtIndex(JAVA_LONG, index), Long.MAX_VALUE);

@@ -9,8 +9,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.rdmasockets.internal.ibverbs.generated.ibv_async_event;
-import org.rdmasockets.internal.ibverbs.generated.ibv_context;
-import org.rdmasockets.internal.ibverbs.generated.ibv_context_ops;
 import org.rdmasockets.internal.ibverbs.generated.ibv_device_attr;
 import org.rdmasockets.internal.ibverbs.generated.ibv_gid;
 import org.rdmasockets.internal.ibverbs.generated.ibv_port_attr;
@@ -56,14 +54,13 @@ final class IbverbsDevice implements Device, Pollable {
     IbverbsDevice(MemorySegment context, DeviceInfo info) throws VerbsException {
         this.context = context;
         this.info = info;
-        MemorySegment ops = ibv_context.ops(context);
-        pollCq = ibv_context_ops.poll_cq(ops);
-        requestNotification = ibv_context_ops.req_notify_cq(ops);
-        postSend = ibv_context_ops.post_send(ops);
-        postReceive = ibv_context_ops.post_recv(ops);
-        postSharedReceive = ibv_context_ops.post_srq_recv(ops);
-        allocateWindow = new ControlCall("ibv_alloc_mw", ibv_context_ops.alloc_mw(ops));
-        deallocateWindow = new ControlCall("ibv_dealloc_mw", ibv_context_ops.dealloc_mw(ops));
+        pollCq = function(rdma_h.IBV_CONTEXT_POLL_CQ());
+        requestNotification = function(rdma_h.IBV_CONTEXT_REQ_NOTIFY_CQ());
+        postSend = function(rdma_h.IBV_CONTEXT_POST_SEND());
+        postReceive = function(rdma_h.IBV_CONTEXT_POST_RECV());
+        postSharedReceive = function(rdma_h.IBV_CONTEXT_POST_SRQ_RECV());
+        allocateWindow = new ControlCall("ibv_alloc_mw", function(rdma_h.IBV_CONTEXT_ALLOC_MW()));
+        deallocateWindow = new ControlCall("ibv_dealloc_mw", function(rdma_h.IBV_CONTEXT_DEALLOC_MW()));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_device_attr.allocate(arena);
             ControlCalls.IBV_QUERY_DEVICE.check("device=" + info.name(), context, attr);
@@ -75,6 +72,11 @@ final class IbverbsDevice implements Device, Pollable {
             }
         }
         Descriptors.makeNonBlocking(descriptor());
+    }
+
+    /** A function of the driver, which the inline functions of {@code infiniband/verbs.h} call. */
+    private MemorySegment function(int offset) {
+        return IbverbsCalls.pointerAt(context, offset);
     }
 
     @Override
@@ -228,7 +230,7 @@ final class IbverbsDevice implements Device, Pollable {
 
     @Override
     public int descriptor() {
-        return ibv_context.async_fd(context);
+        return context.get(ValueLayout.JAVA_INT, rdma_h.IBV_CONTEXT_ASYNC_FD());
     }
 
     @Override

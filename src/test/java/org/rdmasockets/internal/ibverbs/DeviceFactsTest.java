@@ -9,7 +9,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
-import org.rdmasockets.internal.ibverbs.generated.ibv_context;
 import org.rdmasockets.internal.ibverbs.generated.ibv_device_attr;
 import org.rdmasockets.internal.ibverbs.generated.rdma_h;
 import org.rdmasockets.verbs.Capability;
@@ -22,7 +21,7 @@ class DeviceFactsTest {
 
     private final Arena arena = Arena.ofAuto();
     /** Without the structure that tells of paging. */
-    private final MemorySegment context = ibv_context.allocate(arena);
+    private final MemorySegment context = arena.allocate(rdma_h.IBV_CONTEXT_ABI_COMPAT() + Long.BYTES, Long.BYTES);
     private final MemorySegment attr = ibv_device_attr.allocate(arena);
 
     private DeviceFacts facts(int vendor, TransportType transport) {

@@ -1,27 +1,34 @@
 package org.rdmasockets.internal.ibverbs;
 
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.rdmasockets.internal.ibverbs.generated.ibv_context;
 import org.rdmasockets.internal.ibverbs.generated.ibv_device_attr_ex;
 import org.rdmasockets.internal.ibverbs.generated.ibv_odp_caps;
 import org.rdmasockets.internal.ibverbs.generated.rdma_h;
-import org.rdmasockets.internal.ibverbs.generated.verbs_context;
 
 /** Finding a driver's function around a context, over a driver of our own. */
 @SuppressWarnings("restricted")
 class ExtendedQueryTest {
+    private static final long BYTES = rdma_h.VERBS_CONTEXT_BYTES();
+
     private final Arena arena = Arena.ofAuto();
-    private final MemorySegment around = verbs_context.allocate(arena);
-    private final MemorySegment context = verbs_context.context(around);
+    private final MemorySegment around = arena.allocate(BYTES, Long.BYTES);
+    private final MemorySegment context = around.asSlice(rdma_h.VERBS_CONTEXT_CONTEXT());
     /** What the driver says, and what it was asked. */
     private long capabilities = rdma_h.IBV_ODP_SUPPORT();
     private int result;
@@ -29,11 +36,21 @@ class ExtendedQueryTest {
     private long askedBytes;
 
     @BeforeEach
-    void makeContext() {
+    void makeContext() throws ReflectiveOperationException {
         assumeTrue(NativeLibraries.problem().equals(Optional.empty()), "the libraries are not installed");
-        ibv_context.abi_compat(context, MemorySegment.ofAddress(-1));
-        verbs_context.sz(around, verbs_context.layout().byteSize());
-        verbs_context.query_device_ex(around, verbs_context.query_device_ex.allocate(this::query, arena));
+        context.set(ADDRESS, rdma_h.IBV_CONTEXT_ABI_COMPAT(), MemorySegment.ofAddress(-1));
+        size(BYTES);
+        function(Linker.nativeLinker().upcallStub(MethodHandles.lookup().bind(this, "query", MethodType.methodType(
+                int.class, MemorySegment.class, MemorySegment.class, MemorySegment.class, long.class)),
+                FunctionDescriptor.of(JAVA_INT, ADDRESS, ADDRESS, ADDRESS, JAVA_LONG), arena));
+    }
+
+    private void size(long bytes) {
+        around.set(JAVA_LONG, rdma_h.VERBS_CONTEXT_SZ(), bytes);
+    }
+
+    private void function(MemorySegment function) {
+        around.set(ADDRESS, rdma_h.VERBS_CONTEXT_QUERY_DEVICE_EX(), function);
     }
 
     private int query(MemorySegment asked, MemorySegment input, MemorySegment attr, long bytes) {
@@ -61,17 +78,17 @@ class ExtendedQueryTest {
 
     @Test
     void anOlderStructureIsNotReadBeyondItsBeginning() {
-        verbs_context.sz(around, verbs_context.layout().byteSize() - verbs_context.query_device_ex$offset() - 1);
+        size(BYTES - rdma_h.VERBS_CONTEXT_QUERY_DEVICE_EX() - 1);
         assertFalse(ExtendedQuery.onDemandPaging(context));
-        verbs_context.sz(around, verbs_context.layout().byteSize() - verbs_context.query_device_ex$offset());
+        size(BYTES - rdma_h.VERBS_CONTEXT_QUERY_DEVICE_EX());
         assertTrue(ExtendedQuery.onDemandPaging(context));
-        verbs_context.query_device_ex(around, MemorySegment.NULL);
+        function(MemorySegment.NULL);
         assertFalse(ExtendedQuery.onDemandPaging(context), "a driver without that function");
     }
 
     @Test
     void aContextWithoutTheStructureIsNotAsked() {
-        ibv_context.abi_compat(context, MemorySegment.NULL);
+        context.set(ADDRESS, rdma_h.IBV_CONTEXT_ABI_COMPAT(), MemorySegment.NULL);
         assertFalse(ExtendedQuery.onDemandPaging(context));
         assertEquals(0, askedContext);
     }

@@ -15,6 +15,6 @@
  * {@code ExceptionInInitializerError} caused by {@link java.lang.IllegalCallerException}.
  *
  * <p>{@code ibv_poll_cq}, {@code ibv_req_notify_cq}, {@code ibv_post_send} and {@code ibv_post_recv} are no symbols but
- * function pointers: fields of {@code ibv_context_ops}.
+ * function pointers in {@code ibv_context}, a table so wide that {@code rdma_h} has the offsets of those in use.
  */
 package org.rdmasockets.internal.ibverbs.generated;

@@ -3240,5 +3240,131 @@ public class rdma_h extends common_h {
     public static int O_CLOEXEC() {
         return O_CLOEXEC;
     }
+    private static final int IBV_CONTEXT_DEVICE = (int)0L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.IBV_CONTEXT_DEVICE = 0
+     * }
+     */
+    public static int IBV_CONTEXT_DEVICE() {
+        return IBV_CONTEXT_DEVICE;
+    }
+    private static final int IBV_CONTEXT_ALLOC_MW = (int)64L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.IBV_CONTEXT_ALLOC_MW = 64
+     * }
+     */
+    public static int IBV_CONTEXT_ALLOC_MW() {
+        return IBV_CONTEXT_ALLOC_MW;
+    }
+    private static final int IBV_CONTEXT_DEALLOC_MW = (int)80L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.IBV_CONTEXT_DEALLOC_MW = 80
+     * }
+     */
+    public static int IBV_CONTEXT_DEALLOC_MW() {
+        return IBV_CONTEXT_DEALLOC_MW;
+    }
+    private static final int IBV_CONTEXT_POLL_CQ = (int)96L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.IBV_CONTEXT_POLL_CQ = 96
+     * }
+     */
+    public static int IBV_CONTEXT_POLL_CQ() {
+        return IBV_CONTEXT_POLL_CQ;
+    }
+    private static final int IBV_CONTEXT_REQ_NOTIFY_CQ = (int)104L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.IBV_CONTEXT_REQ_NOTIFY_CQ = 104
+     * }
+     */
+    public static int IBV_CONTEXT_REQ_NOTIFY_CQ() {
+        return IBV_CONTEXT_REQ_NOTIFY_CQ;
+    }
+    private static final int IBV_CONTEXT_POST_SRQ_RECV = (int)168L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.IBV_CONTEXT_POST_SRQ_RECV = 168
+     * }
+     */
+    public static int IBV_CONTEXT_POST_SRQ_RECV() {
+        return IBV_CONTEXT_POST_SRQ_RECV;
+    }
+    private static final int IBV_CONTEXT_POST_SEND = (int)208L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.IBV_CONTEXT_POST_SEND = 208
+     * }
+     */
+    public static int IBV_CONTEXT_POST_SEND() {
+        return IBV_CONTEXT_POST_SEND;
+    }
+    private static final int IBV_CONTEXT_POST_RECV = (int)216L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.IBV_CONTEXT_POST_RECV = 216
+     * }
+     */
+    public static int IBV_CONTEXT_POST_RECV() {
+        return IBV_CONTEXT_POST_RECV;
+    }
+    private static final int IBV_CONTEXT_ASYNC_FD = (int)268L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.IBV_CONTEXT_ASYNC_FD = 268
+     * }
+     */
+    public static int IBV_CONTEXT_ASYNC_FD() {
+        return IBV_CONTEXT_ASYNC_FD;
+    }
+    private static final int IBV_CONTEXT_ABI_COMPAT = (int)320L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.IBV_CONTEXT_ABI_COMPAT = 320
+     * }
+     */
+    public static int IBV_CONTEXT_ABI_COMPAT() {
+        return IBV_CONTEXT_ABI_COMPAT;
+    }
+    private static final int VERBS_CONTEXT_QUERY_DEVICE_EX = (int)216L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.VERBS_CONTEXT_QUERY_DEVICE_EX = 216
+     * }
+     */
+    public static int VERBS_CONTEXT_QUERY_DEVICE_EX() {
+        return VERBS_CONTEXT_QUERY_DEVICE_EX;
+    }
+    private static final int VERBS_CONTEXT_SZ = (int)312L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.VERBS_CONTEXT_SZ = 312
+     * }
+     */
+    public static int VERBS_CONTEXT_SZ() {
+        return VERBS_CONTEXT_SZ;
+    }
+    private static final int VERBS_CONTEXT_CONTEXT = (int)320L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.VERBS_CONTEXT_CONTEXT = 320
+     * }
+     */
+    public static int VERBS_CONTEXT_CONTEXT() {
+        return VERBS_CONTEXT_CONTEXT;
+    }
+    private static final int VERBS_CONTEXT_BYTES = (int)648L;
+    /**
+     * {@snippet lang=c :
+     * enum <anonymous>.VERBS_CONTEXT_BYTES = 648
+     * }
+     */
+    public static int VERBS_CONTEXT_BYTES() {
+        return VERBS_CONTEXT_BYTES;
+    }
 }
 
