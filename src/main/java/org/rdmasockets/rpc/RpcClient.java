@@ -12,6 +12,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.internal.lock.CallerLock;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.Carrier;
 import org.rdmasockets.internal.rpc.call.ClientConnection;
@@ -145,6 +146,7 @@ public final class RpcClient implements AutoCloseable {
      * @throws RpcException if it cannot begin
      */
     public RpcPending begin(String method, byte[] request, RpcOptions options, Runnable told) throws RpcException {
+        StackRoom.ensure();
         checkName(method);
         RpcPending pending = new RpcPending(this, method, request, options, told);
         pending.start();
@@ -174,6 +176,7 @@ public final class RpcClient implements AutoCloseable {
      * @throws RpcException if it cannot begin
      */
     public RpcClientCall open(String method, RpcOptions options, Runnable news) throws RpcException {
+        StackRoom.ensure();
         checkName(method);
         long deadlineNanos = options.deadlineNanos();
         ClientConnection.Start start = new ClientConnection.Start(method, options.metadata().encoded(), null, false,
@@ -333,6 +336,7 @@ public final class RpcClient implements AutoCloseable {
      * @throws IOException as {@code RdmaEndpointBuilder.connect}, or if no server of calls answers
      */
     public void connect(Duration limit) throws IOException {
+        StackRoom.ensure();
         ClientConnection connection = current;
         if (connection == null || !connection.isOpen()) {
             connect(new Backoff(System.nanoTime() + limit.toNanos()));
@@ -468,6 +472,7 @@ public final class RpcClient implements AutoCloseable {
     /** Ends the connection and all calls. Idempotent. */
     @Override
     public void close() {
+        StackRoom.ensure();
         closed = true;
         Backoff waiting = greeting;
         if (waiting != null) {

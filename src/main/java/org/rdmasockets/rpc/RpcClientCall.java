@@ -1,6 +1,7 @@
 package org.rdmasockets.rpc;
 
 import java.io.IOException;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.Code;
 import org.rdmasockets.internal.rpc.call.MessageTooLong;
@@ -23,6 +24,7 @@ public final class RpcClientCall implements AutoCloseable {
      * @throws RpcException if the call is over, by its status; {@link #receive} tells as well
      */
     public void send(byte[] request) throws RpcException {
+        StackRoom.ensure();
         if (!stream.hasRoom()) {
             await(CallStream.ROOM);
         }
@@ -38,6 +40,7 @@ public final class RpcClientCall implements AutoCloseable {
 
     /** Says that no request follows. Idempotent. */
     public void halfClose() {
+        StackRoom.ensure();
         stream.send(null, null, true);
     }
 
@@ -48,6 +51,7 @@ public final class RpcClientCall implements AutoCloseable {
      * @throws RpcException if it did not end well
      */
     public byte[] receive() throws RpcException {
+        StackRoom.ensure();
         byte[] answer = stream.poll();
         while (answer == null && !stream.isInputEnded()) {
             await(CallStream.INPUT);
@@ -66,6 +70,7 @@ public final class RpcClientCall implements AutoCloseable {
      * @throws RpcException if the call did not end well before they came
      */
     public RpcMetadata headers() throws RpcException {
+        StackRoom.ensure();
         if (!stream.isInputBegun()) {
             await(CallStream.HEADERS);
         }
@@ -82,11 +87,13 @@ public final class RpcClientCall implements AutoCloseable {
      * @throws RpcException if it is damaged
      */
     public RpcMetadata trailers() throws RpcException {
+        StackRoom.ensure();
         return RpcServerCall.decode(stream.trailers());
     }
 
     /** {@return the next answer if it is here; null if none is here yet, or none will come: see {@link #isEnded}} */
     public byte[] poll() {
+        StackRoom.ensure();
         return stream.poll();
     }
 
@@ -131,6 +138,7 @@ public final class RpcClientCall implements AutoCloseable {
 
     /** Gives the call up: the server interrupts the method. Any thread, idempotent. */
     public void cancel() {
+        StackRoom.ensure();
         stream.cancel(Code.CANCELLED, "the call was cancelled");
     }
 

@@ -2,6 +2,7 @@ package org.rdmasockets.rpc;
 
 import java.io.IOException;
 import java.time.Duration;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.ClientConnection;
 import org.rdmasockets.internal.rpc.call.Code;
@@ -131,6 +132,7 @@ public final class RpcPending {
      *         virtual thread was interrupted
      */
     public byte[] await() throws RpcException {
+        StackRoom.ensure();
         try {
             while (true) {
                 CallStream now = stream;
@@ -219,6 +221,7 @@ public final class RpcPending {
      *         interrupted, and the call with it
      */
     public boolean await(Duration limit) throws RpcException {
+        StackRoom.ensure();
         CallStream now = stream;
         try {
             return now.await(CallStream.END, Math.min(deadlineNanos, System.nanoTime()
@@ -231,6 +234,7 @@ public final class RpcPending {
 
     /** Gives the call up: the server interrupts the method. Any thread, idempotent. */
     public void cancel() {
+        StackRoom.ensure();
         cancelled = true;
         RpcClient.Backoff trying = backoff;
         if (trying != null) {

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.rpc.call.CallStream;
 
 /** A call as its server sees it. */
@@ -106,6 +107,7 @@ public final class RpcServerCall {
      *         interrupted
      */
     public byte[] receive() throws IOException {
+        StackRoom.ensure();
         byte[] message = stream.poll();
         while (message == null && !stream.isInputEnded()) {
             stream.await(CallStream.INPUT, Long.MAX_VALUE);
@@ -125,6 +127,7 @@ public final class RpcServerCall {
      *         interrupted
      */
     public void send(byte[] answer) throws IOException {
+        StackRoom.ensure();
         if (!stream.hasRoom()) {
             stream.await(CallStream.ROOM, Long.MAX_VALUE);
         }
