@@ -30,14 +30,19 @@ public final class SendRequest {
         INVALIDATE
     }
 
+    private static final int SIGNALLED = 1;
+    private static final int INLINE = 1 << 1;
+    private static final int FENCED = 1 << 2;
+    private static final int SOLICITED = 1 << 3;
+    private static final int OPEN = 1 << 4;
+    private static final int RELAXED = 1 << 5;
+    private static final int JOINING = 1 << 6;
+
     private Opcode opcode = Opcode.SEND;
     private long workRequestId;
-    private boolean signalled;
-    private boolean inline;
+    /** Of {@link #SIGNALLED} and its like. */
+    private int flags;
     private int immediate;
-    private boolean open;
-    private boolean relaxed;
-    private boolean joining;
     private int joinedImmediate;
     private long remoteAddress;
     private int remoteKey;
@@ -54,8 +59,6 @@ public final class SendRequest {
     private static final class Rare {
         private static final Rare NOTHING = new Rare();
 
-        private boolean fenced;
-        private boolean solicited;
         private long compareOrAdd;
         private long swap;
         /** Where a datagram goes; null if this is none. */
@@ -66,8 +69,6 @@ public final class SendRequest {
         private WindowBinding binding;
 
         private void clear() {
-            fenced = false;
-            solicited = false;
             compareOrAdd = 0;
             swap = 0;
             destination = null;
@@ -90,12 +91,8 @@ public final class SendRequest {
     private SendRequest start(Opcode newOpcode, long newWorkRequestId) {
         opcode = newOpcode;
         workRequestId = newWorkRequestId;
-        signalled = false;
-        inline = false;
+        flags = 0;
         immediate = 0;
-        open = false;
-        relaxed = false;
-        joining = false;
         joinedImmediate = 0;
         remoteAddress = 0;
         remoteKey = 0;
@@ -255,7 +252,7 @@ public final class SendRequest {
      * @return this
      */
     public SendRequest open() {
-        open = true;
+        flags |= OPEN;
         return this;
     }
 
@@ -267,7 +264,7 @@ public final class SendRequest {
      * @return this
      */
     public SendRequest relaxed() {
-        relaxed = true;
+        flags |= RELAXED;
         return this;
     }
 
@@ -283,7 +280,7 @@ public final class SendRequest {
      * @return this; {@link QueuePair#postSend} returns {@link QueuePair#JOINED} if it has joined
      */
     public SendRequest joining(int immediateOfAll) {
-        joining = true;
+        flags |= JOINING;
         joinedImmediate = immediateOfAll;
         return this;
     }
@@ -341,7 +338,7 @@ public final class SendRequest {
      * @return this
      */
     public SendRequest signalled() {
-        signalled = true;
+        flags |= SIGNALLED;
         return this;
     }
 
@@ -351,7 +348,7 @@ public final class SendRequest {
      * @return this
      */
     public SendRequest inline() {
-        inline = true;
+        flags |= INLINE;
         return this;
     }
 
@@ -361,7 +358,7 @@ public final class SendRequest {
      * @return this
      */
     public SendRequest fenced() {
-        makeRare().fenced = true;
+        flags |= FENCED;
         return this;
     }
 
@@ -371,7 +368,7 @@ public final class SendRequest {
      * @return this
      */
     public SendRequest solicited() {
-        makeRare().solicited = true;
+        flags |= SOLICITED;
         return this;
     }
 
@@ -385,24 +382,28 @@ public final class SendRequest {
         return workRequestId;
     }
 
+    private boolean has(int flag) {
+        return (flags & flag) != 0;
+    }
+
     /** {@return whether it completes visibly: {@link #signalled()} was called} */
     public boolean isSignalled() {
-        return signalled;
+        return has(SIGNALLED);
     }
 
     /** {@return whether the data is copied at posting: {@link #inline()} was called} */
     public boolean isInline() {
-        return inline;
+        return has(INLINE);
     }
 
     /** {@return whether it waits for earlier reads: {@link #fenced()} was called} */
     public boolean isFenced() {
-        return rare().fenced;
+        return has(FENCED);
     }
 
     /** {@return whether it is solicited: {@link #solicited()} was called} */
     public boolean isSolicited() {
-        return rare().solicited;
+        return has(SOLICITED);
     }
 
     /** {@return the immediate data, 32 bits in host order} */
@@ -412,17 +413,17 @@ public final class SendRequest {
 
     /** {@return whether the next request may join this one: {@link #open()} was called} */
     public boolean isOpen() {
-        return open;
+        return has(OPEN);
     }
 
     /** {@return whether requests behind this write may come before it: {@link #relaxed()} was called} */
     public boolean isRelaxed() {
-        return relaxed;
+        return has(RELAXED);
     }
 
     /** {@return whether this may join the request before it: {@link #joining} was called} */
     public boolean isJoining() {
-        return joining;
+        return has(JOINING);
     }
 
     /** {@return immediate data of this and what it joins, as {@link #joining} was given it, or 0} */

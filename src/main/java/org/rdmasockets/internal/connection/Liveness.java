@@ -45,6 +45,8 @@ final class Liveness {
     private volatile long idleNanos = Long.MAX_VALUE;
     /** Whether this end has not heard the peer, and will speak after a while all the same. */
     private volatile boolean listening;
+    /** The ticks in which {@link VerbsConnection} may still ask a silent peer; poller thread, once it is up. */
+    byte knockingTicks;
 
     Liveness(long now) {
         lastActivity = now;

@@ -72,8 +72,6 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     private boolean lastWordSaid;
     /** The queue pair was told to end; protected by the protocol lock. */
     private boolean ending;
-    /** In so many ticks it may still {@linkplain #knocks ask} a silent peer; poller thread, once it is up. */
-    private byte knockingTicks;
 
     private VerbsConnection(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events) {
         this.engine = engine;
@@ -147,7 +145,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
 
     /** Any thread: the connection is up; zeros may follow the peer's data. If it throws, the caller aborts this. */
     void start(byte[] peer, boolean accepted) throws IOException {
-        knockingTicks = accepted || completionIsDelivery() ? 0 : KNOCKING_TICKS;
+        liveness.knockingTicks = accepted || completionIsDelivery() ? 0 : KNOCKING_TICKS;
         engine.register(this, device);
         if (hasReached(Stage.TEARING_DOWN)) {
             engine.forget(this); // it was abandoned meanwhile, and forgotten before it was registered
@@ -396,13 +394,13 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
      * it hears the peer. True while it may ask.
      */
     private boolean knocks() {
-        if (knockingTicks > 0 && inbox.hasHeard()) {
-            knockingTicks = 0;
+        if (liveness.knockingTicks > 0 && inbox.hasHeard()) {
+            liveness.knockingTicks = 0;
         }
-        if (knockingTicks > 0 && Integer.bitCount(KNOCKING_TICKS + 1 - knockingTicks--) == 1) {
+        if (liveness.knockingTicks > 0 && Integer.bitCount(KNOCKING_TICKS + 1 - liveness.knockingTicks--) == 1) {
             later(() -> locked(protocol::keepAlive));
         }
-        return knockingTicks > 0;
+        return liveness.knockingTicks > 0;
     }
 
     @Override

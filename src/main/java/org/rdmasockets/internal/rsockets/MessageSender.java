@@ -38,7 +38,7 @@ final class MessageSender {
     final QueuePair queuePair;
     /** Where messages lie that are sent; null if there is no send region. */
     private final Stage stage;
-    private final StreamSettings settings;
+    final StreamSettings settings;
     final long idBase;
     private final int mostInline;
     private final boolean immediateData;

@@ -27,7 +27,6 @@ public final class StreamConnection {
     private static final Class<?> LOADED = StreamFailure.class;
 
     private final MemoryRegion remoteRegion;
-    private final StreamSettings settings;
     private final MessageSender sendQueue;
     private final MessageReceiver receiveQueue;
     private final StreamMemory memory;
@@ -65,7 +64,6 @@ public final class StreamConnection {
         if ((workRequestIdBase & (1L << WorkRequestId.BITS) - 1) != 0) {
             throw new IllegalArgumentException("the low 24 bits are ours: " + Long.toHexString(workRequestIdBase));
         }
-        this.settings = settings;
         this.remoteRegion = remoteRegion;
         closing = new ShutdownState(!settings.immediateData());
         SendBuffer sendBuffer = SendBuffer.of(sendRegion, settings);
@@ -76,8 +74,12 @@ public final class StreamConnection {
                 ? parts().flow(FlowKind.CREDIT_RING) : new NegotiatingFlow(parts()));
     }
 
+    private StreamSettings settings() {
+        return sendQueue.settings;
+    }
+
     private Flow.Parts parts() {
-        return new Flow.Parts(this, sendQueue, receiveQueue, memory.chunks, remoteRegion, settings);
+        return new Flow.Parts(this, sendQueue, receiveQueue, memory.chunks, remoteRegion, settings());
     }
 
     private void use(Flow newFlow) {
@@ -87,7 +89,7 @@ public final class StreamConnection {
 
     /** What the peer must know to write to us: the private data for connect or accept. */
     public ConnectData localData() {
-        return RegionLayout.of(settings).describe(remoteRegion);
+        return RegionLayout.of(settings()).describe(remoteRegion);
     }
 
     /** Posts all receives; before connect or accept, because the peer may send at once. */
@@ -100,7 +102,7 @@ public final class StreamConnection {
 
     /** Tells whether this end can talk to a peer; for a server that wants to reject before it accepts. */
     public void check(ConnectData peer) throws SocketException {
-        if (!settings.immediateData() && peer.bigEndian() != ConnectData.isNativeBigEndian()) {
+        if (!settings().immediateData() && peer.bigEndian() != ConnectData.isNativeBigEndian()) {
             throw new SocketException("over iWARP, hosts of different byte order do not understand each other's"
                     + " rsockets messages");
         }
@@ -123,7 +125,7 @@ public final class StreamConnection {
 
     /** Goes on with what the peer has agreed to, and with what has come before. */
     private void decide(NegotiatingFlow undecided, ConnectData peer) {
-        use(parts().flow(peer.flow() == settings.flow() ? peer.flow() : FlowKind.CREDIT_RING));
+        use(parts().flow(peer.flow() == settings().flow() ? peer.flow() : FlowKind.CREDIT_RING));
         if (flow.kind() != FlowKind.CREDIT_RING) {
             memory.chunks.refuse(); // for good: none is lent
         }
@@ -144,7 +146,7 @@ public final class StreamConnection {
      * data behind its answer for an error. One that has nothing to say is not waited for in vain: see {@link #speak}.
      */
     public void startAccepted(ConnectData peer) throws SocketException {
-        listening = !settings.immediateData();
+        listening = !settings().immediateData();
         start(peer);
     }
 
@@ -173,9 +175,10 @@ public final class StreamConnection {
             }
         } else if (receive && !aborted) {
             int slot = WorkRequestId.index(workRequestId);
-            boolean whole = settings.immediateData() ? hasImmediate : receiveQueue.isMessage(lengthBytes, flow.kind());
+            boolean immediateData = settings().immediateData();
+            boolean whole = immediateData ? hasImmediate : receiveQueue.isMessage(lengthBytes, flow.kind());
             heard = true;
-            int message = settings.immediateData() ? immediate : receiveQueue.message(slot);
+            int message = immediateData ? immediate : receiveQueue.message(slot);
             failIf(whole ? flow.arrived(slot, message, lengthBytes)
                     : "sent " + lengthBytes + " bytes that are no message");
         } else if (!aborted && WorkRequestId.kind(workRequestId) == WorkRequestId.POSITION) {
@@ -299,7 +302,7 @@ public final class StreamConnection {
         SendBuffer ring = sendQueue.ring;
         int taken = 0;
         while (taken < length && canPlace() && ring.hasRoom()) {
-            int count = Math.min(Math.min(length - taken, settings.maxWriteBytes()),
+            int count = Math.min(Math.min(length - taken, settings().maxWriteBytes()),
                     Math.min(flow.room(), ring.free()));
             if (count <= 0) {
                 break;
@@ -322,7 +325,7 @@ public final class StreamConnection {
      * what it has still to write.
      */
     boolean losesWrite(int length) {
-        return length <= settings.sendBufferBytes() && failure == null && !aborted && closing.loseWrite();
+        return length <= settings().sendBufferBytes() && failure == null && !aborted && closing.loseWrite();
     }
 
     /** Notes that somebody waits for room at the peer, if so. */
@@ -347,7 +350,7 @@ public final class StreamConnection {
     /** What sends from memory of the application. */
     public DirectSender directSender() {
         if (directSender == null) {
-            directSender = new DirectSender(this, sendQueue, sendQueue.ring, settings);
+            directSender = new DirectSender(this, sendQueue, sendQueue.ring, settings());
         }
         return directSender;
     }
@@ -467,7 +470,7 @@ public final class StreamConnection {
      * it may lie with the peer unseen, until something comes behind it: this does, if the peer was never heard.
      */
     public void keepalive() {
-        boolean over = closing.isFinished() && (heard || settings.immediateData());
+        boolean over = closing.isFinished() && (heard || settings().immediateData());
         if (isSilent() || over || sendQueue.hasKeepalive() || !sendQueue.hasControlSlot(false)) {
             return;
         }

@@ -28,18 +28,17 @@ public final class StreamMemory {
     private List<MemoryRegion> supplied = List.of();
     /** How long these are together. */
     private long bytes;
-    private boolean changed = true;
 
     StreamMemory(ChunkStock chunks, SendBuffer sendBuffer) {
         this.chunks = chunks;
         this.sendBuffer = sendBuffer;
+        change();
     }
 
     /** Whether what is asked here, or {@link StreamConnection#isLarge}, may have changed since the last call. */
     public boolean takeChange() {
-        boolean taken = changed || chunks.changed || sendBuffer.changed;
+        boolean taken = chunks.changed || sendBuffer.changed;
         if (taken) {
-            changed = false;
             chunks.changed = false;
             sendBuffer.changed = false;
         }
@@ -47,7 +46,7 @@ public final class StreamMemory {
     }
 
     void change() {
-        changed = true;
+        chunks.changed = true;
     }
 
     /** Tells whether the owner has something to make or to close. */
@@ -105,7 +104,7 @@ public final class StreamMemory {
         }
         supplied.add(region);
         bytes += region.lengthBytes();
-        changed = true;
+        change();
     }
 
     /** Says that what is wanted cannot be had now. The connection goes on with what it has. */
@@ -119,7 +118,7 @@ public final class StreamMemory {
         if (supplied == null) {
             return List.of();
         }
-        changed = true;
+        change();
         List<MemoryRegion> retired = new ArrayList<>(chunks.takeRetired());
         MemoryRegion ring = sendBuffer.takeRetired();
         if (ring != null) {
@@ -140,7 +139,7 @@ public final class StreamMemory {
         List<MemoryRegion> all = supplied == null ? List.of() : supplied;
         supplied = null;
         bytes = 0;
-        changed = true;
+        change();
         return all;
     }
 

@@ -22,7 +22,7 @@ public final class CompletionInbox {
     private static final Log LOG = new Log(CompletionInbox.class);
     private static final VarHandle TOLD = VarHandles.of(MethodHandles.lookup(), "told", boolean.class);
     private static final VarHandle FAILURE = VarHandles.of(MethodHandles.lookup(), "failure", Throwable.class);
-    private static final int FIRST_CAPACITY = 4;
+    private static final int FIRST_CAPACITY = 2;
     /** Far more than a completion queue has entries. */
     private static final int MAX_CAPACITY = 1 << 24;
 
