@@ -17,18 +17,20 @@ final class Block {
     final long length;
     private final Runnable giveBack;
     final RangeLocks locks = new RangeLocks();
-    /** Ends what the application sees; made when it looks first; guarded by this. */
+    /** Closes the application's segment; made on first use. Guarded by this. */
     private Arena arena;
-    /** The whole, as the application sees it; guarded by this. */
+    /** The application's segment of the whole block; guarded by this. */
     private MemorySegment seen;
     /** A lease of the application's lends it; guarded by this. */
     private boolean lent;
     /** Changed under this. */
     private volatile boolean closed;
-    /** Written once, when nobody uses it any more. */
+    /** Written once, when it is closed and its last operation has completed. */
     private volatile boolean ended;
 
-    /** Memory in use; {@code giveBack} takes it when nobody uses it any more, and must not block. */
+    /**
+     * A block in use; {@code giveBack} runs once it is closed and its last operation has completed, and must not block.
+     */
     Block(Domain domain, MemoryRegion region, long offset, long length, Runnable giveBack) {
         this.domain = domain;
         this.region = region;
@@ -37,7 +39,7 @@ final class Block {
         this.giveBack = giveBack;
     }
 
-    /** What the application sees until the end. */
+    /** The application's view of the memory, until the end. */
     synchronized MemorySegment segment() {
         ensureOpen();
         if (seen == null) {
@@ -48,7 +50,7 @@ final class Block {
         return seen;
     }
 
-    /** The bytes, for who knows that this is open. */
+    /** The bytes; the caller knows that this is open. */
     MemorySegment memory() {
         return region.segment().asSlice(offset, length);
     }
@@ -74,7 +76,7 @@ final class Block {
         return !closed;
     }
 
-    /** Whether nobody uses it any more: its key opens nothing, or is about to. */
+    /** Whether it is closed and no operation uses it any more: its key opens nothing, or soon opens nothing. */
     boolean hasEnded() {
         return ended;
     }
@@ -85,7 +87,7 @@ final class Block {
         domain.forget(this);
     }
 
-    /** Ends this. Idempotent. Throws, and stays open, if somebody does I/O with the segment. */
+    /** Closes this. Idempotent. Throws, and stays open, while a thread does I/O with the segment. */
     void close() {
         synchronized (this) {
             if (closed) {

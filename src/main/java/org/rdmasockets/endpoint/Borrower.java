@@ -14,7 +14,7 @@ final class Borrower {
     /** Questions to the peer, by number. */
     private final Map<Long, Question> questions = new HashMap<>();
     private final Map<Long, Pending<Void>> handing = new HashMap<>();
-    /** Questions that nobody waits for any more. */
+    /** Numbers of posted questions whose callers have given up. */
     private final Set<Long> unwanted = new HashSet<>();
     private long nextQuestion;
     private boolean over;
@@ -40,7 +40,7 @@ final class Borrower {
         return pending;
     }
 
-    /** What the peer will answer, which ends the pending, unless it cannot be sent. */
+    /** A question to the peer. Its answer ends the pending, or else the failure to send it. */
     private static ControlMessage question(Header header, Pending<?> pending) {
         return new ControlMessage(header, 0, failure -> {
             if (failure != null) {
@@ -49,7 +49,7 @@ final class Borrower {
         });
     }
 
-    /** Nobody waits for the answer any more; what has come meanwhile, or comes yet, goes back. */
+    /** The caller has given up: a lease that has come meanwhile, or comes yet, goes back. */
     void withdraw(Pending<RemoteLease> pending) {
         RemoteLease late = pending.result();
         if (late != null) {
@@ -91,7 +91,7 @@ final class Borrower {
         }
     }
 
-    /** A question that was asked, or null if nobody waits. */
+    /** The question that was asked, or null if its caller has given up. */
     private Question answered(long number) throws Violation {
         Question question = questions.remove(number);
         if (question == null && !unwanted.remove(number)) {

@@ -27,7 +27,7 @@ final class Budget {
         mostBytes = (long) Property.number(property, quarter, 0, MOST_MIB) << MIB_BITS;
     }
 
-    /** Somebody's part of a budget, until it is given back. */
+    /** A part of a budget, in use until it is given back. */
     final class Part {
         private final long size;
         /** Guarded by this. */

@@ -14,14 +14,14 @@ import org.rdmasockets.verbs.MemoryRegion;
 final class BufferPool {
     /** The largest piece. */
     static final int MOST_BYTES = 4 << 20;
-    /** What is registered at once for smaller pieces. */
+    /** Bytes of a slab, which is one registration for several smaller pieces. */
     static final int SLAB_BYTES = 256 << 10;
 
     private static final int LEAST_BYTES = 64;
 
     /** All registrations; guarded by this. */
     private final List<MemoryRegion> slabs = new ArrayList<>();
-    /** Pieces that nobody uses, by size, and behind them what is uncut, as longer pieces; guarded by this. */
+    /** Free pieces by size, and behind them the uncut rests of slabs as longer pieces; guarded by this. */
     private final Map<Integer, ArrayDeque<Piece>> free = new HashMap<>();
 
     /** A piece of a slab. */
@@ -40,7 +40,7 @@ final class BufferPool {
         return piece == null || piece.bytes == size ? piece : cut(piece, size);
     }
 
-    /** Takes a new registration for pieces of a size and gives one of them; the others are cut for who comes. */
+    /** Takes a new registration for pieces of a size and returns one of them; later calls cut the others. */
     synchronized Piece cut(MemoryRegion slab, int size) {
         slabs.add(slab);
         return cut(new Piece(slab, 0, (int) Math.min(slab.lengthBytes(), Integer.MAX_VALUE)), size);

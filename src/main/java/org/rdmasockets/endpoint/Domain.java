@@ -26,7 +26,9 @@ final class Domain {
     private static final Log LOG = new Log(Domain.class);
     private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
     private static final long PAGE_BYTES = 4096;
-    /** How much longer each wait is than the one before, for who does I/O with the segment of a region that ends. */
+    /**
+     * How much longer each wait is than the one before, while a thread does I/O with the segment of a region that ends.
+     */
     private static final int STEP_MILLIS = 10;
     /** So many waits are a little more than a second together; all others are as long as the last of them. */
     private static final int MOST_STEPS = 15;
@@ -48,7 +50,7 @@ final class Domain {
         this.verbs = verbs;
     }
 
-    /** One more user, who will release it; false if it is closed. */
+    /** Adds a user, which will release it; false if it is closed. */
     synchronized boolean retain() {
         if (users > 0) {
             users++;
@@ -56,14 +58,17 @@ final class Domain {
         return users > 0;
     }
 
-    /** Set-up pool: one user fewer, whose queue pair is gone. */
+    /** Set-up pool: removes a user, whose queue pair is gone. */
     void release() {
         if (leave(null)) {
             finish();
         }
     }
 
-    /** One user fewer, who has made a block or, with null, none; true if nobody is left, so that this has to finish. */
+    /**
+     * Removes a user and adds the block that it has made, null for none; true if no user is left and the caller has to
+     * {@link #finish}.
+     */
     private synchronized boolean leave(Block made) {
         if (made != null) {
             open.add(made);
@@ -72,7 +77,7 @@ final class Domain {
         return users == 0;
     }
 
-    /** Set-up pool: nobody is left, so all blocks end. */
+    /** Set-up pool: no user is left; ends all blocks. */
     private void finish() {
         List<Block> left;
         synchronized (this) {
@@ -82,7 +87,10 @@ final class Domain {
         closeIfUnused();
     }
 
-    /** The registrations stay until the last block has ended: the kernel may be writing to it for somebody. */
+    /**
+     * Closes the domain if it is unused. The registrations stay until the last block has ended: the kernel may be
+     * writing to it for a thread's I/O.
+     */
     private void closeIfUnused() {
         synchronized (this) {
             if (closed || users > 0 || !open.isEmpty()) {
@@ -96,7 +104,7 @@ final class Domain {
         });
     }
 
-    /** Set-up pool: ends a region, now or when nobody does I/O with its segment any more. */
+    /** Set-up pool: ends a region, now or once no thread does I/O with its segment any more. */
     static void end(Block block) {
         end(block, 1);
     }
@@ -132,7 +140,7 @@ final class Domain {
         try {
             block = pooled ? pooled(size, alignment) : direct(size, alignment, access);
             if (pooled) {
-                block.memory().fill((byte) 0); // who had it before has left something
+                block.memory().fill((byte) 0); // the previous owner has left its data there
             }
             return LocalRegion.of(block);
         } finally {
@@ -144,7 +152,7 @@ final class Domain {
         return size <= BufferPool.MOST_BYTES && alignment <= PAGE_BYTES;
     }
 
-    /** Allocates memory for a message, whatever is in it. */
+    /** Allocates memory for a message, with any contents. */
     LocalRegion allocateForMessage(long size) throws IOException {
         return allocateForMessage(size, null, 0);
     }
@@ -205,14 +213,14 @@ final class Domain {
         }
     }
 
-    /** Somebody allocates: the domain stays until {@link #exit}. */
+    /** Begins an allocation: the domain stays until {@link #exit}. */
     private void enter() throws EndpointException {
         if (!retain()) {
             throw new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed");
         }
     }
 
-    /** Somebody has allocated a block or, with null, has failed. */
+    /** Ends an allocation, with the block or, if it failed, null. */
     private void exit(Block made) {
         if (leave(made)) {
             SetupPool.SHARED.execute(this::finish); // all endpoints have ended meanwhile

@@ -11,7 +11,7 @@ public final class EndpointException extends IOException {
 
     /** Why. */
     private final Reason reason;
-    /** What the device said of the request. */
+    /** The device's status of the request. */
     private final WorkCompletionStatus status;
 
     /** Why an operation failed. */
@@ -30,7 +30,7 @@ public final class EndpointException extends IOException {
         LEASE,
         /** The peer said no: it gives no memory, or not so much. */
         REFUSED,
-        /** What was asked for is more than this device, or this peer, can do. */
+        /** The request exceeds what this device, or this peer, can do. */
         LIMIT,
         /** Other members of a group have failed before. */
         POISONED
@@ -64,7 +64,7 @@ public final class EndpointException extends IOException {
     }
 
     /**
-     * What the device said of the request that broke the connection.
+     * The device's status of the request that broke the connection.
      *
      * @return the status; {@link WorkCompletionStatus#SUCCESS} if no request of this end failed
      */

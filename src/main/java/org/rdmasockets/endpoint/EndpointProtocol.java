@@ -48,28 +48,28 @@ final class EndpointProtocol implements Protocol {
     private int maxMessageBytes;
     /** Most bytes of a request that touches the peer's memory. */
     int accessPieceBytes;
-    /** Whose memory can be used. */
+    /** The domain whose memory this connection can use. */
     Domain domain;
     private MemoryRegion slots;
     /** Null where the application posts its own receives. */
     private MemoryRegion buffers;
     private CompletionInbox inbox;
-    /** Where those wait who receive, and those who send, read and write. */
+    /** The waiting places of threads that receive, and of threads that send, read and write. */
     SharedWaiter readers;
     SharedWaiter writers;
     SendSide sends;
     private Receives receives;
-    /** The peer's own words of itself; set by start. */
+    /** The peer's greeting; set by start. */
     volatile Greeting peer;
     private boolean peerLeaves;
     /** The peer's process ends: once the connection has, the peer has closed it. */
     private boolean peerEnds;
-    /** It waits to hear what has come. */
+    /** The peer waits for this end's counts. */
     private boolean owesAnswer;
     private boolean discarded;
     /** Why the connection is over; null while it is not. */
     EndpointException failure;
-    /** A request has failed. What arrived before is taken in before that counts: the peer may have closed its end. */
+    /** A request has failed. That counts only once what arrived before is applied: the peer may have closed its end. */
     private EndpointException suspicion;
     /** All have been told of the failure. */
     private boolean told;
@@ -188,7 +188,7 @@ final class EndpointProtocol implements Protocol {
         }
     }
 
-    /** Waits for the next thing in a mailbox; what says what has not come in time. */
+    /** Waits for the next thing in a mailbox; {@code what} names the thing if it has not come in time. */
     <T> T take(Mailbox<T> box, long deadlineNanos, String what) throws IOException {
         Pending<T> next = compute(unused -> box.take());
         WaitResult how = next.hasEnded() ? WaitResult.READY : readers.await(next, deadlineNanos);
@@ -244,7 +244,7 @@ final class EndpointProtocol implements Protocol {
     @Override
     public void onDisconnected() {
         fail(ended());
-        sends.abandonPosted(); // what has completed was taken in before
+        sends.abandonPosted(); // all completions were applied before
     }
 
     @Override
@@ -507,7 +507,7 @@ final class EndpointProtocol implements Protocol {
         }
     }
 
-    /** Tells those of the failure who have not heard of it. */
+    /** Finishes telling of the failure, if an {@code Error} has cut that short. */
     void tellAgain() {
         if (halfFailed) {
             fail(failure);
@@ -526,7 +526,7 @@ final class EndpointProtocol implements Protocol {
         }
     }
 
-    /** This end is closed: what the device has may still leave, but nobody takes what has arrived or may yet. */
+    /** This end is closed: what the device has may still leave, but this end drops what has arrived or may yet. */
     void closeHere() {
         close(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
         discarded = true;
@@ -552,7 +552,7 @@ final class EndpointProtocol implements Protocol {
         return (role == Role.READER ? readers : writers).isReady();
     }
 
-    /** Any thread: ends the connection; whoever waits is told at once, what was posted gets a moment. Idempotent. */
+    /** Any thread: ends the connection; waiting threads are told at once, posted requests get a moment. Idempotent. */
     void close() {
         connection.close(settings.lingerNanos);
     }

@@ -5,8 +5,8 @@ import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 
 /**
- * What two endpoints tell each other when they connect, in the private data of the connection manager: 32 bytes,
- * big-endian, perhaps with zeros behind them; of a node of a group, 52 bytes.
+ * The greetings that two endpoints exchange when they connect, in the private data of the connection manager: 32 bytes,
+ * big-endian, perhaps with zeros behind them; 52 bytes from a node of a group.
  *
  * <pre>
  *  0                               4       5       6               8
@@ -47,7 +47,7 @@ record Greeting(boolean raw, int dataMessages, int controlMessages, int bufferBy
                 .putLong(maxMessageBytes).put(more).array();
     }
 
-    /** Reads and checks what a peer says of itself; throws if nobody can work with it. */
+    /** Reads and checks a peer's greeting; throws if it is none, or its values cannot be. */
     static Greeting decode(byte[] data) throws IOException {
         ByteBuffer buffer = ByteBuffer.wrap(data);
         try {

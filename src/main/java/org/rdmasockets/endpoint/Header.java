@@ -5,7 +5,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /**
- * What every message between two endpoints begins with: 56 bytes, big-endian.
+ * The header of every message between two endpoints: 56 bytes, big-endian.
  *
  * <pre>
  *  0       1       2               4               8              12
@@ -24,7 +24,7 @@ import java.nio.ByteOrder;
  * began, modulo 2^32: so many credits are free again. Each kind says what the other fields mean to it; those it does
  * not use are 0.
  *
- * @param kind what this is
+ * @param kind the kind of message
  * @param flags {@link #FIRST}, {@link #IMMEDIATE}, {@link #LEAVING}, or access rights as {@link Rights} codes them
  * @param controlTaken control messages that the sender has taken in
  * @param dataTaken data messages that the sender has taken in
@@ -59,7 +59,7 @@ record Header(Kind kind, int flags, int controlTaken, int dataTaken, int word, l
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
-    /** What a message is, in the order of its numbers from 1. The first three are data, the others control. */
+    /** The kinds of messages, in the order of their numbers from 1. The first three are data, the others control. */
     enum Kind {
         /** A piece of a message of the application. */
         MESSAGE,
@@ -67,19 +67,19 @@ record Header(Kind kind, int flags, int controlTaken, int dataTaken, int word, l
         SHARE,
         /** A lease of the sender goes back to the receiver, whose memory it is, for the application to use. */
         HAND_OVER,
-        /** A number for a node of a group; so few at a time that those nobody takes hold up nothing. */
+        /** A number for a node of a group; so few at a time that untaken ones hold up nothing. */
         SIGNAL,
         /** Nothing but the counts. */
         CREDIT,
         /** The sender wants memory. */
         LEASE_REQUEST,
-        /** Memory for who asked. */
+        /** Memory that the receiver has asked for. */
         LEASE_GRANT,
-        /** No memory for who asked: word says why. */
+        /** No memory for the receiver's request: word says why. */
         LEASE_REFUSAL,
         /** The sender does not need the lease any more. */
         LEASE_RELEASE,
-        /** What became of a lease that was handed over: word is 0, or says why nothing. */
+        /** The outcome of a HAND_OVER: word is 0, or says why it failed. */
         HANDED_OVER,
         /** The sender is about to leave. */
         BYE;

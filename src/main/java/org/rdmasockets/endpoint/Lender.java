@@ -33,7 +33,7 @@ final class Lender {
 
     private final EndpointProtocol link;
     private final Settings settings;
-    /** What the peer may use, by number. */
+    /** Leases that the peer holds, by number. */
     private final Map<Long, Lent> lent = new HashMap<>();
     private long nextNumber;
     /** How much the peer has asked for, and not released or left to the application. */
@@ -43,7 +43,10 @@ final class Lender {
     private int served;
     /** The peer's requests before this end was accepted, which gives nothing until then; null from then on. */
     private List<Header> early;
-    /** What has ended while this end works on it, so that it keeps its key; and until when that may last. */
+    /**
+     * Blocks whose lease has ended but whose key lives because this end still works on them, with the time until which
+     * that may last.
+     */
     private final Map<Block, Long> stuck = new HashMap<>(0);
     /** Whether there is anything for expire; read by any thread. */
     private volatile boolean lending;
@@ -90,7 +93,7 @@ final class Lender {
         }
     }
 
-    /** Somebody uses this end from now on, so that its peer gets what it has asked for. */
+    /** This end is accepted from now on, so that the peer gets the memory that it has asked for. */
     void open() {
         List<Header> asked = early;
         early = null;

@@ -58,7 +58,7 @@ public final class LocalRegion implements AutoCloseable {
         return length;
     }
 
-    /** {@return what may be done with it: the flags of its registration} */
+    /** {@return the access rights of the memory: the flags of its registration} */
     public Set<AccessFlag> access() {
         return block.region.access();
     }
@@ -87,8 +87,8 @@ public final class LocalRegion implements AutoCloseable {
     }
 
     /**
-     * What a peer must know to reach this memory, for applications that tell it by themselves; {@link
-     * RdmaEndpoint#share} does it for all others.
+     * Describes this memory for a peer that is to reach it. For applications that tell the peer by themselves;
+     * {@link RdmaEndpoint#share} does it for all others.
      *
      * @return address, length and key, good for peers whose endpoint shares this region's protection domain
      * @throws IllegalStateException if no peer may do anything with it: allocate it with a remote right
@@ -104,8 +104,9 @@ public final class LocalRegion implements AutoCloseable {
     }
 
     /**
-     * Copies bytes into this, which stays what it is meanwhile, whoever closes it. Who needs no more than that saves
-     * what the end of a {@link #segment} costs: it stops all threads, and the JVM interrupts one that touches it then.
+     * Copies bytes into this. If the region is closed meanwhile, its memory goes back only after the copy. A caller
+     * that uses only this avoids the cost of the end of a {@link #segment}: that stops all threads, and the JVM
+     * interrupts one that touches it then.
      *
      * @param at where the first byte goes
      * @param from the bytes
@@ -134,7 +135,7 @@ public final class LocalRegion implements AutoCloseable {
         return block.offset + offset;
     }
 
-    /** The bytes, for who knows that the region is open. */
+    /** The bytes; the caller knows that the region is open. */
     MemorySegment memory() {
         return block.memory().asSlice(offset, length);
     }
@@ -151,7 +152,7 @@ public final class LocalRegion implements AutoCloseable {
      * Gives the memory back when the operations in progress have completed. Peers cannot reach it from then on. A part
      * does nothing. Idempotent, never blocks.
      *
-     * @throws IllegalStateException if somebody does I/O with the segment; the region stays open
+     * @throws IllegalStateException if a thread does I/O with the segment; the region stays open
      */
     @Override
     public void close() {

@@ -3,7 +3,7 @@ package org.rdmasockets.endpoint;
 import java.util.ArrayDeque;
 import java.util.function.Consumer;
 
-/** Things that have arrived for nobody yet, or those who wait for them, in order. Protected by the protocol lock. */
+/** Untaken arrivals, or else the takers that wait for one, in order. Protected by the protocol lock. */
 final class Mailbox<T> {
     private final SharedWaiter seat;
     private final String what;
@@ -30,12 +30,12 @@ final class Mailbox<T> {
         arrived.add(one);
     }
 
-    /** How much has arrived that nobody has taken. */
+    /** The number of untaken arrivals. */
     int size() {
         return arrived.size();
     }
 
-    /** Asks for the next one: what is there can be taken also after the end. */
+    /** Asks for the next one; arrivals can be taken also after the end. */
     Pending<T> take() {
         Pending<T> taker = new Pending<>(seat, what);
         if (!arrived.isEmpty()) {
@@ -56,7 +56,7 @@ final class Mailbox<T> {
         return arrived.poll();
     }
 
-    /** Sends the first taker away with nothing; the next one if nobody waits. */
+    /** Completes the first waiting taker with null; if none waits, the next one that would. */
     void wakeup() {
         Pending<T> first = takers.poll();
         if (first == null) {
@@ -66,12 +66,12 @@ final class Mailbox<T> {
         }
     }
 
-    /** Somebody does not wait any more, unless it has ended. */
+    /** Removes a taker that has given up, unless it has ended. */
     void withdraw(Pending<T> taker) {
         takers.remove(taker);
     }
 
-    /** Nobody will take what has arrived. */
+    /** Hands each arrival to {@code eachTo} instead of to a taker. */
     void discard(Consumer<T> eachTo) {
         for (T one = arrived.poll(); one != null; one = arrived.poll()) {
             eachTo.accept(one);

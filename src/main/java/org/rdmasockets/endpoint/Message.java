@@ -50,7 +50,7 @@ public final class Message implements AutoCloseable {
     }
 
     /**
-     * The bytes on the heap. Who needs no more than that saves what {@link #segment} costs when this is closed.
+     * The bytes on the heap. A caller that uses only this avoids the cost of {@link #segment} when this is closed.
      *
      * @return a copy
      */

@@ -8,9 +8,9 @@ import org.rdmasockets.internal.lock.CallerLock;
 import org.rdmasockets.internal.connection.InterruptibleWait;
 
 /**
- * Puts messages together, by one thread at a time; who gives up in the middle leaves what there is to the next. Each
- * piece is copied out of its buffer, which goes back to the peer as a credit: so a message may be longer than all
- * buffers. Its memory grows with what has come, whatever the peer has announced.
+ * Puts messages together, by one thread at a time; a thread that gives up in the middle leaves what there is to the
+ * next. Each piece is copied out of its buffer, which goes back to the peer as a credit: so a message may be longer
+ * than all buffers. Its memory grows with what has come, whatever the peer has announced.
  */
 final class MessageReassembler {
     private static final String WHAT = "message";
@@ -27,7 +27,7 @@ final class MessageReassembler {
     /** The region's part of the process's budget; null for a message that has come as one piece. */
     private Budget.Part part;
     private long done;
-    /** Nobody will want the rest; written before the last look at turn. */
+    /** This end is closed; written before the last try to take the turn. */
     private volatile boolean closed;
 
     MessageReassembler(EndpointProtocol link) {
@@ -46,7 +46,7 @@ final class MessageReassembler {
         return turn.tryLock() ? putTogether(Long.MAX_VALUE, false) : null;
     }
 
-    /** Sends the thread away that waits for a message, the next one if none does. */
+    /** Ends the wait of the thread that waits for a message, or of the next one if none does. */
     void wakeup() {
         link.compute(unused -> {
             link.messageSide().messages.wakeup();
@@ -54,7 +54,7 @@ final class MessageReassembler {
         });
     }
 
-    /** The caller's turn, which ends: puts a message together, of what is there unless it waits. */
+    /** Puts a message together, of what is there unless {@code waits}. The caller has the turn, which ends. */
     private Message putTogether(long deadlineNanos, boolean waits) throws IOException {
         try {
             Message whole = null;
@@ -73,7 +73,7 @@ final class MessageReassembler {
         }
     }
 
-    /** Any thread: this end is closed. Never blocks: who is at it drops what there is when he leaves. */
+    /** Any thread: this end is closed. Never blocks: a thread that has the turn drops what there is when it leaves. */
     void close() {
         closed = true;
         dropIfClosed();
@@ -107,7 +107,7 @@ final class MessageReassembler {
         return done == header.lengthBytes() ? finish(header) : null;
     }
 
-    /** Makes room for so much of a whole message. What cannot be had leaves all as it is, to be tried again. */
+    /** Makes room for so much of a whole message. If it throws, all stays as it is, to be tried again. */
     private void makeRoom(long whole, long have) throws IOException {
         if (have <= (region == null ? 0 : region.length())) {
             return;
@@ -146,7 +146,7 @@ final class MessageReassembler {
         settle();
     }
 
-    /** The memory does not count any more: it is the application's, or nobody's. */
+    /** The memory no longer counts against the budget: it is the application's, or was closed. */
     private void settle() {
         if (part != null) {
             part.giveBack();
@@ -164,7 +164,7 @@ final class MessageReassembler {
             MemorySegment.copy(next.bytes(), 0, region.memory(), done, size);
         }
         done += size;
-        piece = null; // whatever becomes of its buffer: nothing is copied twice
+        piece = null; // before its buffer goes back: nothing is copied twice
         link.messageSide().giveBack(next);
         return null;
     }

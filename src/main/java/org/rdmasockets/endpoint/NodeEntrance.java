@@ -9,11 +9,11 @@ import java.security.MessageDigest;
 import java.security.SecureRandom;
 
 /**
- * Where nodes of higher rank come in, and how this one shows lower ones which it is. Each has told each lower one, over
- * the {@link TcpExchange}, the hash of a random pass that is meant for that one alone. It connects with its rank and
- * the pass itself, in the private data of the connection manager: whoever has not the pass, or comes after the node, is
- * refused before anything is made for him. Any thread. Nothing is closed under the monitor: a close waits for the
- * poller, which may wait for the monitor to check somebody.
+ * Accepts nodes of higher rank, and identifies this node to lower ones. Over the {@link TcpExchange}, each node has
+ * told each lower one the hash of a random pass that is meant for that one alone. It connects with its rank and the
+ * pass itself, in the private data of the connection manager. A peer that does not have the pass, or comes after the
+ * node, is refused before anything is made for it. Any thread. Nothing is closed under the monitor: a close waits for
+ * the poller, which may wait for the monitor to check a peer.
  */
 final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
     /** A rank and a token. */
@@ -28,9 +28,9 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
     private final byte[][] passes;
     /** Of the pass of each higher node that was heard, by rank; guarded by this. */
     private final byte[][] hashes;
-    /** Those who have come and are not taken, by rank; guarded by this. */
+    /** Nodes that have connected and are not taken, by rank; guarded by this. */
     private final RdmaEndpoint[] arrived;
-    /** Made beforehand: connections are looked at where nobody may wait; guarded by this. */
+    /** Made beforehand: a thread that checks a peer must not wait. Guarded by this. */
     private final MessageDigest digest;
 
     /** Opens it for a rank among so many nodes. Throws as {@link RdmaEndpointBuilder#listen}. */
@@ -53,7 +53,7 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
         server = builder.listenFor(this, new InetSocketAddress(address, 0), size);
     }
 
-    /** What this node connects to a lower one with. */
+    /** The pass with which this node connects to a lower one. */
     byte[] pass(int lower) {
         return passes[lower];
     }
@@ -91,7 +91,7 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
         return digest.digest(pass);
     }
 
-    /** Looks at the greeting of somebody who wants to connect; throws if this is no node that is awaited. */
+    /** Checks the greeting of a peer that wants to connect; throws if it is no node that is awaited. */
     synchronized void check(byte[] privateData) throws IOException {
         ByteBuffer buffer = ByteBuffer.wrap(privateData);
         byte[] pass = new byte[PASS_BYTES];
@@ -114,7 +114,7 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
         synchronized (this) {
             RdmaEndpoint node = arrived[other];
             arrived[other] = null;
-            hashes[other] = null; // whoever shows its pass from now on is refused
+            hashes[other] = null; // its pass is refused from now on
             return node;
         }
     }
@@ -141,7 +141,7 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
         }
     }
 
-    /** Hangs up on all who were not taken. */
+    /** Closes the connections of nodes that were not taken. */
     @Override
     public void close() {
         server.close();

@@ -7,9 +7,9 @@ import org.rdmasockets.verbs.SendRequest;
  * until all of them have completed, whatever becomes of the operation meanwhile. Protected by the protocol lock.
  */
 abstract class Operation {
-    /** What it uses; null for nothing, and when that is released. */
+    /** The hold on the memory that it uses; null for none, and when that is released. */
     private RangeLocks.Hold hold;
-    /** Is told of the end; null if nobody is. */
+    /** Is told of the end; null for none. */
     private final Pending<?> pending;
     private int outstanding;
     private boolean begun;

@@ -27,10 +27,10 @@ public final class OperationScope implements AutoCloseable {
     public OperationScope() {}
 
     /**
-     * Takes an operation in.
+     * Adds an operation.
      *
-     * @param <T> what it gives
-     * @param one what was begun
+     * @param <T> its result
+     * @param one the operation
      * @return the same, which may be awaited before the end of the scope
      */
     public <T> Pending<T> add(Pending<T> one) {
@@ -74,7 +74,7 @@ public final class OperationScope implements AutoCloseable {
         }
     }
 
-    /** Waits until an operation has ended, whoever interrupts this thread; true if somebody has. */
+    /** Waits until an operation has ended, in spite of interrupts; true if this thread was interrupted. */
     private static boolean end(Pending<?> one) {
         boolean interrupted = false;
         while (!one.look()) {

@@ -10,10 +10,10 @@ import org.rdmasockets.internal.waiting.WaitResult;
 import org.rdmasockets.internal.lock.StackRoom;
 
 /**
- * Something that was begun and will end: begin many, then await each. It goes on whether or not anybody waits; memory
- * that it uses stays locked until it has ended. Any thread may wait, one at a time.
+ * An operation that was begun and will end: begin many, then await each. It goes on whether or not a thread waits;
+ * memory that it uses stays locked until it has ended. Any thread may wait, one at a time.
  *
- * @param <T> what it gives
+ * @param <T> its result
  */
 public final class Pending<T> {
     private final SharedWaiter seat;
@@ -23,10 +23,10 @@ public final class Pending<T> {
     /** Likewise; null if all went well. */
     private EndpointException failure;
     private volatile boolean done;
-    /** Who waits; written by who waits. */
+    /** The waiting thread; only that thread writes it. */
     volatile Thread waiter;
 
-    /** Something, named in messages, that has not ended; the seat is where to wait for it. */
+    /** An operation that has not ended, with its name for messages and the seat where its callers wait. */
     Pending(SharedWaiter seat, String what) {
         this.seat = seat;
         this.what = what;
@@ -57,7 +57,7 @@ public final class Pending<T> {
     }
 
     /**
-     * Tells whether it has ended, well or not. What has happened on the device meanwhile is taken in first.
+     * Tells whether it has ended, well or not. First applies what has arrived.
      *
      * @return true if {@link #await} would not wait
      */
@@ -74,7 +74,7 @@ public final class Pending<T> {
         return done;
     }
 
-    /** What it has given, without looking for news; null while it has not, or if that is nothing. */
+    /** The result, without looking for news; null if it has not ended, has failed, or has no result. */
     T result() {
         return done ? result : null;
     }
@@ -87,7 +87,7 @@ public final class Pending<T> {
     /**
      * Waits until it has ended.
      *
-     * @return what it gives
+     * @return its result
      * @throws EndpointException if it failed
      * @throws InterruptedIOException if this virtual thread was interrupted; the status stays set, and it goes on
      * @throws IOException one of these
@@ -101,7 +101,7 @@ public final class Pending<T> {
      * Waits until it has ended, or for a time.
      *
      * @param limit longest wait
-     * @return what it gives
+     * @return its result
      * @throws EndpointException if it failed
      * @throws SocketTimeoutException if it has not ended in time; it goes on
      * @throws InterruptedIOException if this virtual thread was interrupted; the status stays set, and it goes on
@@ -118,7 +118,7 @@ public final class Pending<T> {
         return outcome(end, () -> what + " has not ended in time; it goes on, and its memory stays locked until then");
     }
 
-    /** What has come of it, when waiting has ended so. */
+    /** Returns the result or throws, after a wait that has ended so. */
     T outcome(WaitResult end, Supplier<String> timedOut) throws IOException {
         if (done) {
             if (failure != null) {

@@ -3,7 +3,10 @@ package org.rdmasockets.endpoint;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Which bytes of a block the device reads, for several operations, or writes, for one. They are few. Any thread. */
+/**
+ * The byte ranges of a block that the device reads, for several operations, or writes, for one. They are few. Any
+ * thread.
+ */
 final class RangeLocks {
     /** Operations in progress; guarded by this. */
     private final List<Hold> holds = new ArrayList<>(2);

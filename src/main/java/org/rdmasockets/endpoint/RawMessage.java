@@ -4,11 +4,11 @@ import java.lang.foreign.MemorySegment;
 import java.util.OptionalInt;
 
 /**
- * What a raw receive has got. Close it, or its region, when it is of no use any more.
+ * The result of a raw receive. Close it, or its region, when it is of no use any more.
  *
  * @param region the memory that was posted, of the size that was asked for
  * @param length how many bytes of it the peer has sent; 0 if this tells of a write
- * @param immediate what was beside the bytes
+ * @param immediate the 32 bits beside the bytes, or empty
  * @param write true if the peer has not sent anything into this memory, but written elsewhere, with immediate data
  */
 public record RawMessage(LocalRegion region, long length, OptionalInt immediate, boolean write)

@@ -62,7 +62,7 @@ public final class RdmaEndpoint implements AutoCloseable {
         }
     }
 
-    /** {@return what an endpoint, or a server for many, is to be} */
+    /** {@return a builder of endpoints, and of servers that accept them} */
     public static RdmaEndpointBuilder builder() {
         return new RdmaEndpointBuilder(new Settings(), null);
     }
@@ -72,7 +72,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * be used with the other. It has to go over the same device. {@link RdmaEndpointBuilder#ownProtectionDomain} parts
      * them.
      *
-     * @return what it is to be
+     * @return its builder
      */
     public RdmaEndpointBuilder another() {
         Settings own = link.settings.clone();
@@ -109,7 +109,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      *
      * @param size how many bytes, at least 1
      * @param alignment a power of two
-     * @param access what may be done with it; {@link AccessFlag#LOCAL_WRITE} is always allowed
+     * @param access its access rights; {@link AccessFlag#LOCAL_WRITE} is always among them
      * @return zeroed memory
      * @throws IOException if the device refuses, or this is closed
      */
@@ -216,8 +216,8 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Sends the thread away that waits in {@link #receive()}, as {@link java.nio.channels.Selector#wakeup()} does: it
-     * gets a {@link SocketTimeoutException}. If no thread waits, the next one that would. Any thread; no effect on
+     * Ends the wait of the thread in {@link #receive()}, as {@link java.nio.channels.Selector#wakeup()} does: it gets a
+     * {@link SocketTimeoutException}. If no thread waits, the next one that would gets it. Any thread; no effect on
      * messages, nor on an endpoint that has ended.
      */
     public void wakeup() {
@@ -340,7 +340,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @param remote 8 bytes at an address that is a multiple of 8, in the peer's byte order
      * @param expected swap only if this is there
      * @param desired the new value
-     * @return what was there: equal to expected if it was replaced
+     * @return the previous value; equal to expected if it was replaced
      * @throws IOException as {@link #send(LocalRegion)}
      * @throws IllegalArgumentException if these are not 8 aligned bytes
      * @throws UnsupportedOperationException if the device has no atomics
@@ -354,8 +354,8 @@ public final class RdmaEndpoint implements AutoCloseable {
      * Adds to 8 bytes of the peer's memory, at once.
      *
      * @param remote 8 bytes at an address that is a multiple of 8, in the peer's byte order
-     * @param increment what to add
-     * @return what was there
+     * @param increment the value to add
+     * @return the previous value
      * @throws IOException as {@link #send(LocalRegion)}
      * @throws IllegalArgumentException if these are not 8 aligned bytes
      * @throws UnsupportedOperationException if the device has no atomics
@@ -394,7 +394,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      *
      * @param size how many bytes, at least 1
      * @param time how long it is wanted; the peer may give less
-     * @param rights what this end wants to do with it; empty for all that the peer gives
+     * @param rights the rights that this end wants; empty for all that the peer gives
      * @return a lease of zeroed memory
      * @throws IOException {@link EndpointException} if the peer refuses, {@link SocketTimeoutException} if it does not
      *         answer in time
@@ -481,9 +481,9 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Waits until the peer hands memory of this end over. What this end has shared itself is the same region, which the
-     * peer still can reach by its key until it is closed. What the peer has asked for is in a region of its own, with
-     * what had been written when the peer handed it over: no peer reaches it any more.
+     * Waits until the peer hands memory of this end over. Memory that this end has shared itself comes back as the same
+     * region; the peer can still reach it by its key until it is closed. Memory that the peer has asked for comes as a
+     * copy in a region of its own, with what had been written when the peer handed it over; no peer reaches the copy.
      *
      * @return the region, which is the caller's now
      * @throws IOException {@link EndpointException} if none will come
@@ -555,7 +555,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * Posts a receive and waits until the peer has sent into it. Raw endpoints only.
      *
      * @param size most bytes that may come
-     * @return what has come
+     * @return the result of the receive
      * @throws IOException {@link EndpointException} if nothing will come
      */
     public RawMessage receiveRaw(long size) throws IOException {
@@ -564,12 +564,12 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     /**
      * Posts a receive, does something, and waits until the peer has sent into it. Raw endpoints only. A receive cannot
-     * be taken back: what comes into that of a call that has given up, by an interrupt or because the hook has thrown,
-     * is what the next call gets, however much that asks for.
+     * be taken back: if a call gives up, by an interrupt or because the hook has thrown, the next call gets its receive
+     * with what comes into it, however much that call asks for.
      *
      * @param size most bytes that may come
-     * @param afterPost what to do as soon as the peer may send, such as telling it so
-     * @return what has come
+     * @param afterPost runs as soon as the peer may send; may tell the peer so
+     * @return the result of the receive
      * @throws IOException {@link EndpointException} if nothing will come
      */
     public RawMessage receiveRaw(long size, Runnable afterPost) throws IOException {
@@ -621,7 +621,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     /**
      * Tells whether the device can do something.
      *
-     * @param capability what is asked
+     * @param capability the capability
      * @return true if it can
      */
     public boolean supports(Capability capability) {
@@ -644,8 +644,8 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Closes the connection: whoever waits is told so at once, what was sent gets a moment to arrive, and all regions
-     * end, unless another endpoint shares them. Idempotent, does not block.
+     * Closes the connection: waiting threads are told so at once, what was sent gets a moment to arrive, and all
+     * regions end, unless another endpoint shares them. Idempotent, does not block.
      *
      * <p>Over iWARP a completed send need not have arrived. There that moment lasts until the peer has gone, as it does
      * when it hears that this end goes, or says that it goes itself; at most as long as

@@ -9,8 +9,8 @@ import org.rdmasockets.internal.connection.InterruptibleWait;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**
- * What endpoints are to be. Everything has a default; what a device cannot do is refused when it is known. Not for use
- * by two threads at a time; what was made by it does not change with it.
+ * The settings of endpoints. Everything has a default; a setting that exceeds the device is refused when the device is
+ * known. Not for use by two threads at a time; endpoints and servers that were made do not change with it.
  */
 public final class RdmaEndpointBuilder {
     private final Settings settings;
@@ -36,7 +36,7 @@ public final class RdmaEndpointBuilder {
     }
 
     /**
-     * Which device to use. Without this, the one that leads to the address, by the rules that sockets follow.
+     * Sets the device to use. Without this, the one that leads to the address, by the rules that sockets follow.
      *
      * @param name such as {@code rxe0}, or {@code sharedmemory}
      * @return this
@@ -47,7 +47,7 @@ public final class RdmaEndpointBuilder {
     }
 
     /**
-     * Which physical port to use; another is refused. Without this, the one that has the address.
+     * Sets the physical port to use; another is refused. Without this, the one that has the address.
      *
      * @param number from 1 on
      * @return this
@@ -58,7 +58,7 @@ public final class RdmaEndpointBuilder {
     }
 
     /**
-     * Which entry of the device's GID table to connect from; needs {@link #device}. Without this, the one that the
+     * Sets the entry of the device's GID table to connect from; needs {@link #device}. Without this, the one that the
      * routing table leads to.
      *
      * @param index from 0 on
@@ -177,7 +177,7 @@ public final class RdmaEndpointBuilder {
     }
 
     /**
-     * What may be done with local regions that are allocated without saying so. Without this,
+     * Sets the access rights of local regions that are allocated without naming any. Without this,
      * {@link AccessFlag#LOCAL_WRITE}: no peer reaches them.
      *
      * @param access rights
@@ -203,7 +203,7 @@ public final class RdmaEndpointBuilder {
     }
 
     /**
-     * What the peer may do at most with memory that it asks for. Without this, all that the device can.
+     * Limits the rights of the peer on memory that it asks for. Without this, all that the device can.
      *
      * @param access remote rights
      * @return this
@@ -214,7 +214,7 @@ public final class RdmaEndpointBuilder {
     }
 
     /**
-     * The longest lease of this end's memory; who asks for more gets that. An hour without this.
+     * The longest lease of this end's memory; longer ones are cut to that. An hour without this.
      *
      * @param time longer than nothing
      * @return this
@@ -294,10 +294,10 @@ public final class RdmaEndpointBuilder {
     }
 
     /**
-     * A secret that all nodes of a group know, see {@link RdmaNode#join}. Without it, whoever can listen at the address
-     * that was named for a rank, before its node does, is taken for that. It is not sent, and nothing is encrypted.
+     * A secret that all nodes of a group know, see {@link RdmaNode#join}. Without it, a process that listens at the
+     * address of a rank before its node does is taken for that node. It is not sent, and nothing is encrypted.
      *
-     * @param secret at least 16 bytes that nobody guesses; copied
+     * @param secret at least 16 unguessable bytes; copied
      * @return this
      */
     public RdmaEndpointBuilder groupSecret(byte[] secret) {
@@ -318,7 +318,7 @@ public final class RdmaEndpointBuilder {
 
     /**
      * Lets all connections that are made by this builder from now on, and by servers of it, share the protection domain
-     * of the first of them: what one has allocated can be used with the others.
+     * of the first of them: regions that one has allocated can be used with the others.
      *
      * @return this
      */
@@ -344,9 +344,9 @@ public final class RdmaEndpointBuilder {
      *
      * @param server where it listens
      * @return the endpoint
-     * @throws IOException {@code ConnectException} if nobody listens, {@code NoRouteToHostException} if no RDMA device
-     *         leads there, {@code SocketTimeoutException} if it takes too long, {@code UnknownHostException} if the
-     *         name is not known, {@link EndpointException} if this device or the peer cannot do what is wanted
+     * @throws IOException {@code ConnectException} if no server listens, {@code NoRouteToHostException} if no RDMA
+     *         device leads there, {@code SocketTimeoutException} if it takes too long, {@code UnknownHostException} if
+     *         the name is not known, {@link EndpointException} if this device or the peer cannot do what is wanted
      */
     public RdmaEndpoint connect(InetSocketAddress server) throws IOException {
         StackRoom.ensure();
@@ -369,7 +369,7 @@ public final class RdmaEndpointBuilder {
         return own.listen(local);
     }
 
-    /** What the nodes of a group know; null for nothing. */
+    /** The secret of the nodes of a group; null for none. */
     byte[] secret() {
         return settings.groupSecret;
     }

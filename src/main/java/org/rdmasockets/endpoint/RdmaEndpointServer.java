@@ -64,7 +64,7 @@ public final class RdmaEndpointServer implements AutoCloseable {
         return accepted.accept(deadlineNanos);
     }
 
-    /** Stops listening: who waits in accept is told so, and connections that nobody took end. Idempotent. */
+    /** Stops listening: threads that wait in accept are told so, and untaken connections end. Idempotent. */
     @Override
     public void close() {
         StackRoom.ensure();

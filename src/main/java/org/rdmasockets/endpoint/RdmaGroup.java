@@ -51,7 +51,7 @@ public final class RdmaGroup {
         }
     }
 
-    /** What a call does with one member; the caller has {@link StackRoom} for all of them. */
+    /** A call's operation on one member; the caller has {@link StackRoom} for all of them. */
     @FunctionalInterface
     private interface Begin {
         /** Begins it, for the member of that index. */
@@ -79,7 +79,7 @@ public final class RdmaGroup {
     /**
      * Sends a message of its own to each member.
      *
-     * @param parts what goes to whom
+     * @param parts the messages, by member
      * @throws IOException if any cannot be sent
      */
     public void scatter(List<LocalRegion> parts) throws IOException {
@@ -90,8 +90,8 @@ public final class RdmaGroup {
     /**
      * Writes to the memory of each member.
      *
-     * @param parts what goes to whom
-     * @param to where it goes there
+     * @param parts the bytes, by member
+     * @param to the peers' memory where they go, by member
      * @throws IOException if any cannot be written
      */
     public void scatter(List<LocalRegion> parts, List<RemoteRegion> to) throws IOException {
@@ -135,8 +135,8 @@ public final class RdmaGroup {
     /**
      * Reads from the memory of each member.
      *
-     * @param into where what comes from whom goes
-     * @param from where it is there
+     * @param into the memory of this end for the bytes, by member
+     * @param from the peers' memory, by member
      * @throws IOException if any cannot be read
      */
     public void gather(List<LocalRegion> into, List<RemoteRegion> from) throws IOException {

@@ -20,7 +20,7 @@ import org.rdmasockets.internal.connection.InterruptibleWait;
  * {@link TcpExchange}, and share their memory among all their connections.
  *
  * <p>{@link #barrier} takes one thread at a time, and all nodes that take part have to call their barriers in the same
- * order. Once one has failed, nobody knows who has passed: so all further ones fail, too.
+ * order. Once one has failed, it is unknown which nodes have passed it: so all further ones fail, too.
  */
 public final class RdmaNode implements AutoCloseable {
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
@@ -40,11 +40,11 @@ public final class RdmaNode implements AutoCloseable {
     }
 
     /**
-     * Finds all other nodes and connects to them. A node is who answers, over TCP, at the address that was named for
-     * its rank, and who knows the {@linkplain RdmaEndpointBuilder#groupSecret secret} if there is one; who connects and
-     * is none of them is refused.
+     * Finds all other nodes and connects to them. A process that answers, over TCP, at the address that was named for a
+     * rank, and knows the {@linkplain RdmaEndpointBuilder#groupSecret secret} if there is one, is that node; a peer
+     * that connects and is none of them is refused.
      *
-     * @param builder what the endpoints are to be; it is told to share a protection domain
+     * @param builder the settings of the endpoints; this has it share a protection domain
      * @param address an address of this node's device
      * @param nodes where each node exchanges addresses over TCP, by rank
      * @param rank of this one
@@ -92,7 +92,7 @@ public final class RdmaNode implements AutoCloseable {
         }
     }
 
-    /** {@return which node this is, from 0 on} */
+    /** {@return the rank of this node, from 0 on} */
     public int rank() {
         return rank;
     }
@@ -142,7 +142,7 @@ public final class RdmaNode implements AutoCloseable {
      * Waits until some nodes have come here.
      *
      * @param kind how they find out; the same for all
-     * @param ranks who takes part, in ascending order, this one among them; the same for all
+     * @param ranks the nodes that take part, in ascending order, this one among them; the same for all
      * @param limit longest wait
      * @throws IOException {@code SocketTimeoutException} if not all have come in time, {@link EndpointException} if one
      *         is gone, or is at another barrier, or a barrier has failed before
@@ -192,7 +192,7 @@ public final class RdmaNode implements AutoCloseable {
         }
     }
 
-    /** Takes all steps; who takes part, how and in which order goes with each, so that a mistake shows. */
+    /** Takes all steps; each signal carries a hash of the ranks and the kind, so that a mistake shows. */
     private void pass(BarrierKind kind, List<Integer> ranks, long deadlineNanos) throws IOException {
         long sign = 31L * ranks.hashCode() + kind.ordinal();
         List<Pending<Void>> told = new ArrayList<>();

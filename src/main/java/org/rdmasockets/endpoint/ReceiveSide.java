@@ -15,7 +15,7 @@ import org.rdmasockets.verbs.ReceiveRequest;
  */
 final class ReceiveSide implements Receives {
     /**
-     * Signals that nobody has taken. A node tells another once at each barrier, and comes to the next only when that
+     * The most untaken signals. A node tells another once at each barrier, and comes to the next only when the other
      * has come to this one, and so has heard all that it was told before.
      */
     private static final int MOST_SIGNALS = 2;
@@ -34,12 +34,12 @@ final class ReceiveSide implements Receives {
     private int dataArrived;
     private int dataTaken;
     private int controlTaken;
-    /** What the peer was told last. */
+    /** The counts that the peer was told last. */
     private int dataTold;
     private int controlTold;
     /** How long the message in progress is as a whole, as its first piece said. */
     private long whole;
-    /** What is missing of it. */
+    /** The bytes that are missing of it. */
     private long missing;
 
     /** A piece of a message in its buffer, which is the taker's until it is given back; the header was checked. */
@@ -118,7 +118,7 @@ final class ReceiveSide implements Receives {
         link.onNotice(header);
     }
 
-    /** What has come, with its header. */
+    /** The received message with its header. */
     private MemorySegment message(int index, Completion completion) throws Violation {
         int length = completion.lengthBytes();
         if (length < Header.BYTES) {

@@ -18,7 +18,7 @@ sealed interface Receives permits ReceiveSide, RawReceives {
     /** Nothing more will arrive, for that reason. */
     void end(EndpointException reason);
 
-    /** This end was closed: nobody will take what has arrived. */
+    /** This end was closed: drops what has arrived. */
     default void discard() {}
 
     /** The queue pair is gone: the device is done with everything. */

@@ -33,7 +33,7 @@ public final class RemoteLease implements AutoCloseable {
     /**
      * The memory. Operations on it, or a part of it, are refused once the lease has ended, and on other connections.
      *
-     * @return what to read from and write to
+     * @return the memory to read from and write to
      */
     public RemoteRegion region() {
         return region;
@@ -75,7 +75,7 @@ public final class RemoteLease implements AutoCloseable {
     }
 
     /**
-     * Gives the memory back to the peer, who frees it. Operations in progress should have ended. Idempotent, never
+     * Gives the memory back to the peer, which frees it. Operations in progress should have ended. Idempotent, never
      * blocks; does nothing on a connection that is over.
      */
     @Override

@@ -10,10 +10,10 @@ public final class RemoteRegion {
     private final long length;
     private final int key;
     private final Set<AccessFlag> access;
-    /** What lends it, null if nobody manages it. */
+    /** The lease that lends it; null for none. */
     private final RemoteLease lease;
 
-    /** Memory that a lease lends, or that nobody manages with null. */
+    /** Memory that a lease lends or, with null, that the application manages. */
     RemoteRegion(long address, long length, int key, Set<AccessFlag> access, RemoteLease lease) {
         this.address = address;
         this.length = length;
@@ -23,13 +23,13 @@ public final class RemoteRegion {
     }
 
     /**
-     * Memory that the application has learned of by itself. Nobody watches how long it is there: an operation on memory
-     * that the peer has closed breaks the connection.
+     * Memory that the application has learned of by itself. This end does not watch how long it is there: an operation
+     * on memory that the peer has closed breaks the connection.
      *
      * @param address where it is in the peer
      * @param length how many bytes, at least 1
      * @param remoteKey {@code rkey} there
-     * @return the region, with which this end tries whatever it is told
+     * @return the region, on which this end tries every operation
      * @throws IllegalArgumentException if the length is less than 1, or the memory wraps around
      */
     public static RemoteRegion of(long address, long length, int remoteKey) {

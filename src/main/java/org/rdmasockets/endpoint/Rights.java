@@ -4,7 +4,7 @@ import java.util.EnumSet;
 import java.util.Set;
 import org.rdmasockets.verbs.AccessFlag;
 
-/** What a peer may do with memory, as one octet of a header codes it. */
+/** The rights of a peer on memory, as one octet of a header codes them. */
 final class Rights {
     /** All that can be given to a peer. */
     static final Set<AccessFlag> REMOTE = Set.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE,
@@ -43,7 +43,10 @@ final class Rights {
         return rights;
     }
 
-    /** What memory needs so that a peer may do that: whatever changes it needs {@link AccessFlag#LOCAL_WRITE}. */
+    /**
+     * The flags to register memory with so that a peer has these rights: all operations that change memory need
+     * {@link AccessFlag#LOCAL_WRITE}.
+     */
     static Set<AccessFlag> complete(Set<AccessFlag> access) {
         Set<AccessFlag> all = EnumSet.of(AccessFlag.LOCAL_WRITE);
         all.addAll(access);

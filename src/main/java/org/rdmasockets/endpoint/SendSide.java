@@ -12,7 +12,7 @@ import org.rdmasockets.verbs.SendRequest;
  *
  * <p>Why credits never run out on both ends: a control message needs one of the peer's control receives, and brings the
  * counts of all that this end has taken in. The last is kept for saying that half of the peer's own were taken in, the
- * last but one for saying so of data. Whoever has none left has just said everything, so its peer has some.
+ * last but one for saying so of data. An end that has none left has just said everything, so its peer has some.
  */
 final class SendSide {
     /** Requests for leases that the peer has not answered. */
@@ -27,9 +27,9 @@ final class SendSide {
     private final MemoryRegion memory;
     /** Null where a slot was never used. */
     private final SendSlot[] slots;
-    /** Who uses each slot. */
+    /** The operation that uses each slot; null for a free one. */
     private final Operation[] users;
-    /** Slots that nobody uses, the first {@link #freeCount} of them. */
+    /** Free slots: the first {@link #freeCount} entries. */
     private final int[] free;
     private int freeCount;
     private final Window control = new Window();
@@ -41,7 +41,10 @@ final class SendSide {
     /** Waits for a slot and for nothing else. */
     private final ArrayDeque<Operation> probes = new ArrayDeque<>(0);
     private final List<ArrayDeque<Operation>> rows = List.of(controls, questions, messages, accesses, probes);
-    /** What is said at the end, when nothing else is any more; null for nothing, or when it was said. */
+    /**
+     * The control message to post after {@link #fail}, when nothing else is posted; null for none, or once it was
+     * posted.
+     */
     private Operation last;
     private boolean saidLast;
     /** Questions that the peer has not answered. */
@@ -183,7 +186,7 @@ final class SendSide {
         pump();
     }
 
-    /** Whether something waits for a slot, so that somebody has to take the next completion in. */
+    /** Whether an operation or a credit waits for a slot, so that a thread has to apply the next completion. */
     boolean isOwing() {
         return freeCount == 0 && (!controls.isEmpty() || !questions.isEmpty() || !messages.isEmpty()
                 || !accesses.isEmpty() || link.owesCredit());
@@ -290,7 +293,7 @@ final class SendSide {
         }
     }
 
-    /** What a slot is used for, for messages. */
+    /** The use of a slot, for the texts of exceptions. */
     String describe(int index) {
         return users[index] == null ? "a request" : users[index].toString();
     }
@@ -311,7 +314,7 @@ final class SendSide {
         }
     }
 
-    /** After {@link #fail}: nobody waits any more for what the device has. */
+    /** After {@link #fail}: also fails the operations that the device has. */
     void abandonPosted() {
         for (Operation user : users) {
             if (user != null) {

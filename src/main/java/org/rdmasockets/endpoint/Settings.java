@@ -65,16 +65,16 @@ final class Settings implements Protocol.Maker<EndpointProtocol>, Cloneable {
     long acknowledgeNanos = TimeUnit.SECONDS.toNanos(30);
     long lingerNanos = TimeUnit.SECONDS.toNanos(10);
     int backlog = 50;
-    /** What all nodes of a group know; null for nothing. */
+    /** The secret of all nodes of a group; null for none. */
     byte[] groupSecret;
-    /** What a node shows when it connects; null for what is no node. */
+    /** The pass that a node shows when it connects; null for an end that is no node. */
     byte[] pass;
-    /** Looks at who connects to a node; null for what is none. */
+    /** Checks the peers that connect to a node; null for an end that is none. */
     NodeEntrance entrance;
-    /** What the connections have in common; null for one of its own for each. */
+    /** The domain that the connections share; null if each has its own. */
     Sharing shared;
 
-    /** What a peer may do with memory that it asks for, as far as the device can. */
+    /** The rights of a peer on memory that it asks for, as far as the device can. */
     Set<AccessFlag> remoteRights(Device on) {
         Set<AccessFlag> rights = EnumSet.noneOf(AccessFlag.class);
         rights.addAll(remoteAccess);
@@ -265,7 +265,7 @@ final class Settings implements Protocol.Maker<EndpointProtocol>, Cloneable {
         return e instanceof BindException && e.getMessage().startsWith("Address already in use");
     }
 
-    /** Whether somebody has said which provider it shall be, so that iWARP counts. */
+    /** Whether the builder or the policy names the provider, so that iWARP counts. */
     private boolean isForced() throws SocketException {
         return device != null || !Policy.current().decide(null, new InetSocketAddress(0)).isAuto();
     }

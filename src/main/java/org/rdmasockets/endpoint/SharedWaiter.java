@@ -14,9 +14,9 @@ import org.rdmasockets.internal.waiting.WaitResult;
 final class SharedWaiter {
     private final CompletionInbox inbox;
     private final Role role;
-    /** Who sits; changed under this. */
+    /** The operation whose waiter has the seat, or null; changed under this. */
     private volatile Pending<?> sitting;
-    /** Who stands, in order; guarded by this. */
+    /** Operations whose waiters wait for the seat, in order; guarded by this. */
     private final Set<Pending<?>> standing = new LinkedHashSet<>();
 
     SharedWaiter(CompletionInbox inbox, Role role) {
@@ -24,7 +24,7 @@ final class SharedWaiter {
         this.role = role;
     }
 
-    /** Protocol lock held: whether who sits may rise. */
+    /** Protocol lock held: whether the seat is free, or its waiter may leave it. */
     boolean isReady() {
         Pending<?> one = sitting;
         return one == null || one.hasEnded();
@@ -36,7 +36,7 @@ final class SharedWaiter {
         inbox.exit();
     }
 
-    /** Applies what has arrived, and what the device has to tell, unless somebody sits here and does so. */
+    /** Polls the device and applies what has arrived, unless another thread has the seat and does so. */
     void poll(Pending<?> one) {
         try {
             if (sit(one)) {
@@ -47,9 +47,9 @@ final class SharedWaiter {
         }
     }
 
-    /** Waits until something that nobody else waits for has ended, or until a time of {@code nanoTime}. */
+    /** Waits until an operation, for which no other thread waits, has ended, or until a time of {@code nanoTime}. */
     WaitResult await(Pending<?> one, long deadlineNanos) {
-        // Published before hasEnded is read: pairs with finish, which writes that before it looks for who waits.
+        // Published before hasEnded is read: pairs with finish, which writes that before it reads the waiter.
         one.waiter = Thread.currentThread();
         try {
             WaitResult end = WaitResult.READY;
@@ -98,7 +98,7 @@ final class SharedWaiter {
         }
     }
 
-    /** Goes, and if the seat is free then, lets the next one have it. */
+    /** Leaves; if the seat is free then, unparks the next waiter. */
     private void leave(Pending<?> one) {
         Thread next = null;
         synchronized (this) {

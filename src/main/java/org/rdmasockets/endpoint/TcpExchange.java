@@ -37,12 +37,13 @@ import org.rdmasockets.internal.connection.SetupPool;
  * address, and calls all others, again and again while they are not there yet.
  *
  * <p>A caller says {@code "RDEX"}, its rank in 4 bytes, big-endian, and 16 random bytes. The answer is {@code "RDEX"},
- * the rank of who answers, the length of what follows as 4 bytes each, the bytes, and an HMAC (SHA-256) of all of that,
- * which is 0 without a secret; then, once it has heard the caller's rank itself, one byte. So each node knows when it
- * may leave. Callers from other hosts than those that were named are hung up on, and so is who says something else.
+ * the rank of the answering node and the length of what follows as 4 bytes each, the bytes, and an HMAC (SHA-256) of
+ * call and answer, which is 0 without a secret; then, once it has heard the caller's rank itself, one byte. So each
+ * node knows when it may leave. Callers from other hosts than those that were named are hung up on, and so are callers
+ * that say something else.
  */
 public final class TcpExchange {
-    /** The most that a node may have to say. */
+    /** The most bytes that a node may tell. */
     public static final int MAX_BYTES = 1 << 16;
 
     private static final Log LOG = new Log(TcpExchange.class);
@@ -54,7 +55,7 @@ public final class TcpExchange {
     private static final int MAC_BYTES = 32;
     private static final int HEARD = 1;
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-    /** How long somebody who has called, or answers, may take for all that he has to say. */
+    /** How long a caller may take for its call, and a called node from the connect to the end of its answer. */
     private static final long ANSWER_NANOS = TimeUnit.SECONDS.toNanos(5);
     /** So many callers besides all nodes are heard at once; then the first of them is hung up on. */
     private static final int MOST_STRANGERS = 16;
@@ -65,30 +66,30 @@ public final class TcpExchange {
     /** Null for none. */
     private final byte[] secret;
     private final long deadlineNanos;
-    /** Whose addresses were named. */
+    /** The hosts whose addresses were named. */
     private final Set<InetAddress> hosts;
     private final SecureRandom random = new SecureRandom();
-    /** What is known of each node, by rank. */
+    /** The state of each node, by rank. */
     private final List<Node> others = new ArrayList<>();
     /** Callers, the first of them first; guarded by itself, as {@link #calls} and {@link #over} are. */
     private final ArrayDeque<Socket> callers = new ArrayDeque<>();
-    /** Those who are called. */
+    /** Sockets that call other nodes. */
     private final Set<Socket> calls = new HashSet<>();
-    /** Nobody is called, or heard, any more. */
+    /** No node is called, and no caller heard, any more. */
     private boolean over;
 
-    /** What a node has to say, and hears. Called by any thread. */
+    /** The bytes that a node tells, and hears. Called by any thread. */
     interface Words {
-        /** What it tells a node; the same each time. */
+        /** The bytes that it tells a node; the same each time. */
         byte[] to(int other);
 
-        /** What a node tells; called once for each, before that hears that it was heard. */
+        /** Takes the bytes that a node tells; called once for each, before that node hears that it was heard. */
         default void from(int other, byte[] bytes) {}
     }
 
-    /** What is known of a node. */
+    /** The state of a node. */
     private static final class Node {
-        /** What it has said. */
+        /** The bytes that it has told. */
         private final CompletableFuture<byte[]> said = new CompletableFuture<>();
         /** Done when it has heard this one. */
         private final CompletableFuture<byte[]> heard = new CompletableFuture<>();
@@ -109,14 +110,14 @@ public final class TcpExchange {
     }
 
     /**
-     * Tells all nodes something and learns what they tell. Whoever can reach a node's address from one of the named
-     * hosts hears what it tells.
+     * Tells all nodes something and learns what they tell. Any process on one of the named hosts that can reach a
+     * node's address hears what it tells.
      *
      * @param nodes where each listens, by rank
      * @param rank of this one
-     * @param own what this one tells, at most {@link #MAX_BYTES} bytes
+     * @param own the bytes that this one tells, at most {@link #MAX_BYTES}
      * @param limit longest time for all of that
-     * @return what each tells, by rank
+     * @return the bytes that each tells, by rank
      * @throws IOException {@code SocketTimeoutException} if not all are there in time, {@code BindException} if this
      *         node's address is taken, {@code InterruptedIOException} if this virtual thread was interrupted
      * @throws IllegalArgumentException if there is no such rank, two nodes have one address, or it is too much to tell
@@ -213,7 +214,7 @@ public final class TcpExchange {
         return Math.clamp(TimeUnit.NANOSECONDS.toMillis(nanos), 1, Integer.MAX_VALUE);
     }
 
-    /** Until the server is closed. What fails costs one caller. */
+    /** Accepts until the server is closed. A failure costs one caller. */
     private void acceptAll(ServerSocket server) {
         while (!server.isClosed()) {
             try {
@@ -288,7 +289,7 @@ public final class TcpExchange {
         }
     }
 
-    /** Until it has answered and heard this one, or the time is over. What fails is tried again. */
+    /** Calls a node until it has answered and heard this one, or the time is over. A call that fails is tried again. */
     private void call(int other) {
         Node node = others.get(other);
         while (!node.heard.isDone() && !Thread.currentThread().isInterrupted()
@@ -325,7 +326,7 @@ public final class TcpExchange {
         InetAddress own = nodes.get(rank).getAddress();
         if (own.getClass() == address.getAddress().getClass() && !own.isAnyLocalAddress()
                 && own.isLoopbackAddress() == address.getAddress().isLoopbackAddress()) {
-            socket.bind(new InetSocketAddress(own, 0)); // this host may have other addresses, which nobody has named
+            socket.bind(new InetSocketAddress(own, 0)); // this host may have other addresses, which were not named
         }
         long end = System.nanoTime() + ANSWER_NANOS;
         socket.connect(address, millisLeft(end));
@@ -365,7 +366,7 @@ public final class TcpExchange {
         }
     }
 
-    /** Shows who answered which call with what, to those who know the secret. */
+    /** Proves to nodes that know the secret which rank answered which call with which bytes. */
     private byte[] mac(byte[] nonce, int caller, int answering, byte[] bytes) throws IOException {
         if (secret == null) {
             return new byte[MAC_BYTES];
@@ -391,7 +392,7 @@ public final class TcpExchange {
         }
     }
 
-    /** Hears somebody out, who may be slow on purpose. */
+    /** Reads so many bytes of a peer that may be slow on purpose. */
     private byte[] read(Socket socket, int length, long endNanos) throws IOException {
         byte[] bytes = new byte[length];
         int have = 0;

@@ -15,7 +15,7 @@ final class Transfer extends Operation {
     private final int pieceBytes;
     private long done;
 
-    /** What is done with the bytes. */
+    /** The kinds of transfers. */
     enum Kind {
         /** A message, a header before each piece. */
         MESSAGE("send", false),

@@ -14,22 +14,22 @@
  * }
  * }
  *
- * <p>An {@link org.rdmasockets.endpoint.RdmaEndpoint} is one end of a reliable connection. The house under it, from
- * the door inwards: {@code Settings} finds a provider, {@code EndpointProtocol} is the protocol that goes over a
- * connection and takes in what arrives. Operations go through {@code SendSide}, in rows that do not wait for each
- * other: control, messages, and what touches the peer's memory. What comes goes through {@code ReceiveSide} into
- * {@code Mailbox}es. A {@code Lender} knows what this end lends and a {@code Borrower} what the peer does,
- * {@code Domain} and {@code Block} whose memory that is. The engine, dialing, listening and waiting are those of the
- * sockets; a {@code SharedWaiter} lets many threads wait where the inbox has room for one.
+ * <p>An {@link org.rdmasockets.endpoint.RdmaEndpoint} is one end of a reliable connection. Below it, from the outside
+ * inwards: {@code Settings} finds a provider, {@code EndpointProtocol} is the protocol that goes over a connection and
+ * takes in what arrives. Operations go through {@code SendSide}, in rows that do not wait for each other: control,
+ * messages, and what touches the peer's memory. Arrivals go through {@code ReceiveSide} into {@code Mailbox}es. A
+ * {@code Lender} knows what this end lends, a {@code Borrower} what the peer lends, and {@code Domain} and
+ * {@code Block} own the memory. The engine, dialing, listening and waiting are those of the sockets; a
+ * {@code SharedWaiter} lets many threads wait where the inbox has room for one.
  *
  * <p><b>The wire</b>, version 1: a {@code Greeting} in the private data of the connection manager, then messages over
  * SEND and RECV, each of which begins with a {@code Header}. Data (messages in pieces, shared and handed over leases,
- * and writes with immediate data) and control (all others) have credits of their own: each end says in its greeting
- * how many of either it takes, and in every header how many it has taken in. Data is taken in when the application
- * takes it, so that a slow receiver holds up its sender and nothing else; control is taken in as it comes, so that
- * leases are served and credits come although nobody calls {@code receive}. Pieces of one message follow each other,
- * and control may come between them. How long a lease lasts travels as what is left of it, never as a time of day.
- * What breaks a rule ends that connection, with an exception that says which.
+ * and writes with immediate data) and control (all others) have credits of their own: each end says in its greeting how
+ * many of either it takes, and in every header how many it has taken in. Data is taken in when the application takes
+ * it, so that a slow receiver holds up its sender and nothing else; control is taken in as it comes, so that leases are
+ * served and credits come even if no thread calls {@code receive}. Pieces of one message follow each other, and control
+ * may come between them. How long a lease lasts travels as what is left of it, never as a time of day. A violation of a
+ * rule ends that connection, with an exception that names the rule.
  *
  * <p>Memory is the device's from the beginning of an operation until its completion, or until the queue pair is gone,
  * whatever its caller does meanwhile; {@code RangeLocks} remembers. A region that a peer may reach is a registration of
@@ -39,6 +39,6 @@
  * registered until that is over.
  *
  * <p>Threads: the caller's own, virtual or platform, and the set-up pool for what may block in the kernel. State is
- * protected by the protocol lock of the connection's inbox, which nobody holds while he waits.
+ * protected by the protocol lock of the connection's inbox, which no thread holds while it waits.
  */
 package org.rdmasockets.endpoint;

@@ -57,7 +57,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private boolean answered;
     private volatile boolean over;
 
-    /** How the call ends whatever comes; null while nobody has said. */
+    /** The status with which {@link #end} cuts the call short; null while it has not. */
     private volatile Status cut;
     private volatile RpcClientCall stream;
     private volatile RpcPending pending;
@@ -325,7 +325,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     /** The call ends so, unless it has ended. Any thread. */
     void end(Status status) {
-        StackRoom.ensure(); // what was decided has to be done
+        StackRoom.ensure(); // a status that is set has to be carried out
         synchronized (this) {
             if (cut != null || over) {
                 return;
@@ -510,7 +510,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                     return false;
                 }
                 default -> {
-                    // Whatever the server has sent before comes first.
+                    // The listener first gets what the server has sent before.
                 }
             }
         }

@@ -33,7 +33,7 @@ final class RdmaChannel extends ManagedChannel {
     private final Set<ChannelCall<?, ?>> calls = ConcurrentHashMap.newKeySet();
     private final CountDownLatch terminated = new CountDownLatch(1);
     private volatile boolean shutdown;
-    /** As last seen; guarded by stateLock, as who wants to know. */
+    /** As last seen; guarded by stateLock, as the tasks to run at a change. */
     private ConnectivityState state = ConnectivityState.IDLE;
     private List<Runnable> told = new ArrayList<>();
     private final Object stateLock = new Object();
@@ -80,7 +80,7 @@ final class RdmaChannel extends ManagedChannel {
         return settings.authority();
     }
 
-    /** Connects if there is no connection: once, as who does not wait for a server has it. */
+    /** Connects if there is no connection; tries once, as calls do that do not wait for a server. */
     void connect(long limitNanos) throws IOException {
         if (client.isConnected()) {
             return;

@@ -8,7 +8,7 @@ import org.rdmasockets.internal.lock.StackRoom;
 final class SerialTask {
     private final Executor executor;
     private final Runnable body;
-    /** How often it was asked for since the body last began; 0 if nobody runs it. */
+    /** How often it was asked for since the body last began; 0 if no thread runs it. */
     private final AtomicInteger wanted = new AtomicInteger();
 
     SerialTask(Executor executor, Runnable body) {
@@ -18,7 +18,7 @@ final class SerialTask {
 
     /** There is news. */
     void schedule() {
-        StackRoom.ensure(); // what was counted has to run
+        StackRoom.ensure(); // a counted request has to run
         if (wanted.getAndIncrement() == 0) {
             try {
                 executor.execute(this::run);

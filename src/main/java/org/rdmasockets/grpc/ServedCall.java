@@ -35,7 +35,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private final SerialTask task;
     private final LimitedLog failures;
     private final AtomicLong requested = new AtomicLong();
-    /** Set before the listener; read by who hears of a cancellation. */
+    /** Set before the listener; read by the thread that hears of a cancellation. */
     private volatile Context.CancellableContext context;
     /** A request that came with the call and was taken from the stream; serial. */
     private byte[] first;
@@ -75,7 +75,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         stream.listen(this::onNews);
     }
 
-    /** Begins on this thread, with the request; what the handler leaves to others goes on on the executor. */
+    /** Begins on this thread, with the request; later work of the call runs on the executor. */
     void runHere(byte[] request) {
         first = request;
         task.hold();

@@ -39,7 +39,7 @@ public final class RpcClient implements AutoCloseable {
     private final CallerLock connecting = new CallerLock();
     /** The connection for new calls. Written under connecting. */
     private volatile ClientConnection current;
-    /** For whom a server's greeting is waited for, null while it is not. Written under connecting. */
+    /** The attempt that waits for a server's greeting, null while none does. Written under connecting. */
     private volatile Backoff greeting;
     private volatile boolean closed;
     /** The last number of a call that runs at most once; guarded by numbers. */
@@ -89,7 +89,7 @@ public final class RpcClient implements AutoCloseable {
     /**
      * Begins a client.
      *
-     * @return what it is to be
+     * @return its builder
      */
     public static Builder builder() {
         return new Builder();
@@ -127,7 +127,7 @@ public final class RpcClient implements AutoCloseable {
      * @param method its name
      * @param request not kept after the call has ended, nor to be changed before
      * @param options deadline, idempotence, metadata
-     * @return to be awaited; a call that was lost is made again while somebody waits for it
+     * @return to be awaited; a call that was lost is made again while a thread awaits it
      * @throws RpcException if it cannot begin
      */
     public RpcPending begin(String method, byte[] request, RpcOptions options) throws RpcException {
@@ -166,7 +166,7 @@ public final class RpcClient implements AutoCloseable {
     }
 
     /**
-     * Begins a call with any number of requests and answers, and tells of its news, for who does not wait.
+     * Begins a call with any number of requests and answers, and tells of its news, for callers that do not wait.
      *
      * @param method its name
      * @param options deadline, metadata; idempotence makes no difference
@@ -213,7 +213,7 @@ public final class RpcClient implements AutoCloseable {
         }
     }
 
-    /** What the caller gets when its thread was interrupted; the status stays set. */
+    /** The exception for a caller whose thread was interrupted; the interrupt status stays set. */
     static RpcException interrupted() {
         return new RpcException(RpcStatus.CANCELLED, "the calling thread was interrupted");
     }
@@ -222,7 +222,7 @@ public final class RpcClient implements AutoCloseable {
         return new RpcException(RpcStatus.UNAVAILABLE, why, RpcMetadata.EMPTY, cause);
     }
 
-    /** What the caller gets of a call that did not end well. */
+    /** The exception for the caller of a call that did not end well. */
     static RpcException failure(CallStream stream) {
         try {
             return new RpcException(RpcStatus.of(stream.code()), stream.text(),
@@ -244,7 +244,7 @@ public final class RpcClient implements AutoCloseable {
         }
     }
 
-    /** Nobody asks for the call's answer, of so many bytes, again. Idempotent. */
+    /** This client will not ask for the call's answer, of so many bytes, again. Idempotent. */
     void over(Number number, long answerBytes) {
         long answered = 0;
         synchronized (numbers) {
@@ -289,7 +289,7 @@ public final class RpcClient implements AutoCloseable {
         }
     }
 
-    /** Calls that were lost, and that nobody has awaited in time, are not made again. */
+    /** Forgets the numbers of calls whose time to be made again is over: if they were lost, they are not made again. */
     private void forgetLate() {
         long now = System.nanoTime();
         synchronized (numbers) {
@@ -460,9 +460,9 @@ public final class RpcClient implements AutoCloseable {
     }
 
     /**
-     * What the calls go over now.
+     * Names the device or protocol that the calls go over now.
      *
-     * @return the name of the device or protocol; "none" before the first connection
+     * @return its name; "none" before the first connection
      */
     public String transport() {
         ClientConnection connection = current;
@@ -491,7 +491,7 @@ public final class RpcClient implements AutoCloseable {
                 + "]";
     }
 
-    /** What a client is to be. Not for use by two threads at a time. */
+    /** The settings of a client. Not for use by two threads at a time. */
     public static final class Builder {
         private static final int MAX_MESSAGE = 4 << 20;
 

@@ -81,7 +81,7 @@ public final class RpcClientCall implements AutoCloseable {
     }
 
     /**
-     * What the server has sent with the end.
+     * The metadata that the server has sent with the end.
      *
      * @return empty if there is nothing, or the call goes on
      * @throws RpcException if it is damaged

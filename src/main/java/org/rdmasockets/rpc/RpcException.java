@@ -12,14 +12,14 @@ public final class RpcException extends IOException {
 
     /** How it ended. */
     private final RpcStatus status;
-    /** What the server has sent with it. */
+    /** The metadata that the server has sent with it. */
     private final transient RpcMetadata trailers;
 
     /**
      * A failure.
      *
      * @param status not {@link RpcStatus#OK}
-     * @param message what went wrong, and what to do about it
+     * @param message says what went wrong, and what to do about it
      */
     public RpcException(RpcStatus status, String message) {
         this(status, message, RpcMetadata.EMPTY, null);
@@ -29,7 +29,7 @@ public final class RpcException extends IOException {
      * A failure with metadata.
      *
      * @param status not {@link RpcStatus#OK}
-     * @param message what went wrong, and what to do about it; at most 4 KiB travel
+     * @param message says what went wrong, and what to do about it; at most 4 KiB travel
      * @param trailers more about it, for programs
      * @param cause null for none; does not travel
      */
@@ -47,7 +47,7 @@ public final class RpcException extends IOException {
         return status;
     }
 
-    /** {@return what the server has sent at the end, empty for nothing} */
+    /** {@return the metadata that the server has sent at the end, empty for none} */
     public RpcMetadata trailers() {
         return trailers == null ? RpcMetadata.EMPTY : trailers;
     }

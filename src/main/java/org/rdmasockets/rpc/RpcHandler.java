@@ -7,7 +7,7 @@ public interface RpcHandler {
      * Answers. The thread is virtual and is interrupted when the call is cancelled or its time is over.
      *
      * @param request the handler's own
-     * @param call metadata, deadline, who calls
+     * @param call metadata, deadline, the caller's address
      * @return the answer, the library's from now on; not null
      * @throws RpcException a status for the client
      * @throws Exception any other is {@link RpcStatus#UNKNOWN} for the client, and logged

@@ -54,7 +54,7 @@ public final class RpcMetadata {
         }
     }
 
-    /** Null for nothing, and until somebody wants it; racy, but benign. */
+    /** Null for no entries, and until the first use; racy, but benign. */
     private volatile byte[] encoded;
 
     private RpcMetadata(List<Entry> entries) {
@@ -148,7 +148,9 @@ public final class RpcMetadata {
         return bytes == null ? null : bytes.clone();
     }
 
-    /** The same, encoded once, for who does not change it: the headers of a channel go with each of its calls. */
+    /**
+     * The same, encoded once, for callers that do not change it: the headers of a channel go with each of its calls.
+     */
     byte[] encoded() {
         byte[] known = encoded;
         if (known == null && !entries.isEmpty()) {

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * What a call is to be. Immutable.
+ * The options of a call. Immutable.
  *
  * @param timeout how long it may take; null for ever. It travels with the call, and the server interrupts the method
  *         then

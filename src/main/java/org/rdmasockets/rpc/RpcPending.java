@@ -8,8 +8,8 @@ import org.rdmasockets.internal.rpc.call.ClientConnection;
 import org.rdmasockets.internal.rpc.call.Code;
 
 /**
- * A call that was begun. One thread at a time awaits it; any may cancel it. While nobody awaits it, and nobody is told
- * of its end, it is not made again if it is lost.
+ * A call that was begun. One thread at a time awaits it; any may cancel it. If it is lost, it is made again only while
+ * a thread awaits it, or if it has a task to run at its end.
  */
 public final class RpcPending {
     private static final String CANCELLED = "the call was cancelled";
@@ -20,13 +20,13 @@ public final class RpcPending {
     private final RpcOptions options;
     private final byte[] metadata;
     private final long deadlineNanos;
-    /** Null for an idempotent call, and when the call is over: nobody asks for its answer again. */
+    /** Null for an idempotent call, and when the call is over: its client does not ask for its answer again. */
     private RpcClient.Number number;
     private ClientConnection connection;
     private volatile CallStream stream;
     private volatile boolean cancelled;
     private volatile RpcClient.Backoff backoff;
-    /** Runs when the call has ended for good; null if somebody awaits it. */
+    /** Runs when the call has ended for good; null if a thread awaits it. */
     private final Runnable told;
     /** The stream whose end was seen; guarded by this. */
     private CallStream seen;
@@ -111,7 +111,7 @@ public final class RpcPending {
         } catch (RpcException e) {
             failure = e;
             told.run();
-        } catch (Throwable e) { // whoever is told waits for it
+        } catch (Throwable e) { // the application waits to be told
             failure = new RpcException(RpcStatus.INTERNAL, e.toString(), RpcMetadata.EMPTY, e);
             told.run();
         }

@@ -23,7 +23,7 @@ public final class RpcServer implements AutoCloseable {
         this.server = server;
     }
 
-    /** {@return what a server is to be} */
+    /** {@return a builder of servers} */
     public static Builder builder() {
         return new Builder();
     }
@@ -48,7 +48,7 @@ public final class RpcServer implements AutoCloseable {
         return server.dropped();
     }
 
-    /** What is remembered of calls that run at most once, in bytes; for tests. */
+    /** The memory of calls that run at most once, in bytes; for tests. */
     long rememberedBytes() {
         return server.rememberedBytes();
     }
@@ -80,7 +80,7 @@ public final class RpcServer implements AutoCloseable {
         return "RpcServer[" + localAddress() + "]";
     }
 
-    /** What a server is to be. Not for use by two threads at a time. */
+    /** The settings of a server. Not for use by two threads at a time. */
     public static final class Builder {
         private final Map<String, CallMethod> methods = new ConcurrentHashMap<>();
         private RpcDatagrams datagrams;
@@ -97,7 +97,7 @@ public final class RpcServer implements AutoCloseable {
          * Adds a method with one request and one answer.
          *
          * @param method its name, at most 4 KiB
-         * @param handler what it does
+         * @param handler runs it
          * @return this
          * @throws IllegalArgumentException if there is such a method
          */
@@ -123,7 +123,7 @@ public final class RpcServer implements AutoCloseable {
          * Adds a method with any number of requests and answers.
          *
          * @param method its name, at most 4 KiB
-         * @param handler what it does
+         * @param handler runs it
          * @return this
          * @throws IllegalArgumentException if there is such a method
          */

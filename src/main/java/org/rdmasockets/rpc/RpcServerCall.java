@@ -24,7 +24,7 @@ public final class RpcServerCall {
     }
 
     /**
-     * What the client has sent with the call.
+     * The metadata that the client has sent with the call.
      *
      * @return headers
      * @throws RpcException if they are damaged
@@ -42,21 +42,21 @@ public final class RpcServerCall {
         }
     }
 
-    /** {@return what is left of the call's time, perhaps negative; empty if there is no deadline} */
+    /** {@return the time until the call's deadline, perhaps negative; empty if there is no deadline} */
     public Optional<Duration> timeLeft() {
         return stream.deadlineNanos() == Long.MAX_VALUE ? Optional.empty()
                 : Optional.of(Duration.ofNanos(stream.deadlineNanos() - System.nanoTime()));
     }
 
     /**
-     * {@return whether nobody waits for the answer any more: the call was cancelled, its time is over, or its client is
+     * {@return whether the answer is of no use any more: the call was cancelled, its time is over, or its client is
      * gone}
      */
     public boolean isCancelled() {
         return stream.code() >= 0;
     }
 
-    /** {@return the address and port of who calls} */
+    /** {@return the address and port of the caller} */
     public InetSocketAddress remoteAddress() {
         return stream.carrier().remoteAddress();
     }

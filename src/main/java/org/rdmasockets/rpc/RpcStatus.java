@@ -12,9 +12,9 @@ public enum RpcStatus {
     INVALID_ARGUMENT,
     /** The time of the call was over. The method may have run. */
     DEADLINE_EXCEEDED,
-    /** What was asked for is not there. */
+    /** The thing that was asked for is not there. */
     NOT_FOUND,
-    /** What was to be made is there already. */
+    /** The thing to be made is there already. */
     ALREADY_EXISTS,
     /** The caller may not do this. */
     PERMISSION_DENIED,

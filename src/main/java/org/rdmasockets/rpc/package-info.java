@@ -9,9 +9,8 @@
  * }
  *
  * <p>Calls go over a reliable connection to the server: shared memory between processes of a host, an RDMA device
- * otherwise; or, if both ends say so, in sessions over datagrams.
- * {@code docs/rpc.md} has the settings, limits and codes.
- * What happens below is in {@code rpc.call} and {@code rpc.session}.
+ * otherwise; or, if both ends say so, in sessions over datagrams. {@code docs/rpc.md} has the settings, limits and
+ * codes. The layers below are {@code internal.rpc.call} and {@code internal.rpc.session}.
  *
  * <p>Threads: a server handles each call on a virtual thread; a client works on its callers' threads.
  */

@@ -6,15 +6,15 @@ import java.net.SocketTimeoutException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
 
-/** What both ends of a connection have in common. */
+/** The common part of both ends of a connection. */
 abstract class CallConnection {
     /** Bytes of a call that may be sent before its receiver has consumed any, one message more. */
     static final int WINDOW = 256 << 10;
-    /** How long the first frame of a client may take, which anybody may be. */
+    /** How long an unknown client may take for its first frame. */
     static final long HELLO_NANOS = 10_000_000_000L;
     /** Longest wait of what could go later. */
     private static final long SOON_NANOS = 1_000_000;
-    /** What both ends speak. */
+    /** The version of the protocol, the same at both ends. */
     static final int VERSION = 2;
     private static final int LEAST_WINDOW = 1024;
 
@@ -23,10 +23,10 @@ abstract class CallConnection {
     private final int maxMessage;
     /** Calls that have not ended, by their number. */
     final ConcurrentHashMap<Integer, CallStream> calls = new ConcurrentHashMap<>();
-    /** What the peer has said of itself; set before the first call. */
+    /** The limits that the peer has announced; set before the first call. */
     private long peerMaxMessage;
     long peerWindow;
-    /** Somebody has read, and will see to what is held before he, or who comes next, waits. Changed by the reader. */
+    /** A thread has read; it, or the next reader, flushes what is held before it waits. Changed by the reader. */
     private volatile boolean readerComes;
     /** Frames that were taken while something was held, since the last wait; the reader only. */
     private int further;
@@ -113,7 +113,10 @@ abstract class CallConnection {
         }
     }
 
-    /** The reader: waits for the next frame, after what is held was sent; so many may come before. */
+    /**
+     * The reader: waits for the next frame, after it has flushed what is held; first takes up to {@code more} frames
+     * that have come.
+     */
     final Frame receive(long deadlineNanos, int more) throws IOException {
         boolean looks = further < more && carrier.holds();
         Frame frame = carrier.poll(looks);
@@ -128,7 +131,7 @@ abstract class CallConnection {
         return frame;
     }
 
-    /** The reader: waits, or leaves to nobody who would come soon. */
+    /** The reader: is about to wait, or leaves and no other reader comes soon. */
     final void nobodyComes() {
         readerComes = false; // before the look at what is held: pairs with sendOrFail
         flushSoon();
@@ -270,7 +273,7 @@ abstract class CallConnection {
     /** The connection is over; called once, without locks. */
     abstract void onFailed(IOException reason);
 
-    /** Somebody listens to a call, for which a client has to read. */
+    /** A call has got a listener, for which a client has to read. */
     void onListener(CallStream call) {}
 
     /** So many bytes more, or fewer, have arrived and wait. A client's requests and windows bound them. */

@@ -1,6 +1,6 @@
 package org.rdmasockets.internal.rpc.call;
 
-/** What a server does for a name. */
+/** A method of a server. */
 public sealed interface CallMethod {
     /** A request, an answer. It runs on a virtual thread, and on the one that reads while it proves quick. */
     final class Unary implements CallMethod {

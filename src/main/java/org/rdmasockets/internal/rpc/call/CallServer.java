@@ -22,7 +22,7 @@ public final class CallServer implements AutoCloseable {
     final Settings settings;
     /** Answers of numbered calls. */
     final ResponseCache memory;
-    /** Which server this is. */
+    /** The identity of this server, drawn at random. */
     final long instance = new SecureRandom().nextLong();
     private final Set<ServerConnection> connections = ConcurrentHashMap.newKeySet();
     private final AtomicInteger calls = new AtomicInteger();
@@ -35,9 +35,9 @@ public final class CallServer implements AutoCloseable {
 
     /**
      * The bounds of a server: {@code maxMessage} bytes of a call's longest message, {@code maxCalls} at once, of those
-     * {@code maxCallsPerConnection} of one connection, {@code maxConnections} at once, {@code maxHeldBytes} of requests
-     * that nobody has read, {@code memoryBytes} of remembered answers, {@code memoryNanos} for a client without a
-     * connection.
+     * {@code maxCallsPerConnection} of one connection, {@code maxConnections} at once, {@code maxHeldBytes} of unread
+     * requests and untaken answers, {@code memoryBytes} of remembered answers, {@code memoryNanos} for a client without
+     * a connection.
      */
     public record Settings(int maxMessage, int maxCalls, int maxCallsPerConnection, int maxConnections,
             long maxHeldBytes, long memoryBytes, long memoryNanos) {
@@ -85,7 +85,7 @@ public final class CallServer implements AutoCloseable {
         }
     }
 
-    /** What fails at once would fail for ever. */
+    /** Waits a moment, so that a failure that lasts is not repeated at once for ever. */
     private static void pause() {
         try {
             Thread.sleep(10);
@@ -114,7 +114,7 @@ public final class CallServer implements AutoCloseable {
         }
     }
 
-    /** What a name stands for; null for nothing. */
+    /** The method of a name; null for none. */
     CallMethod method(String name) {
         return methods.apply(name);
     }
@@ -150,7 +150,7 @@ public final class CallServer implements AutoCloseable {
         }
     }
 
-    /** Bytes of requests that nobody has read, and of answers that clients do not take. */
+    /** Counts bytes of unread requests, and of answers that clients do not take. */
     void held(long bytes) {
         heldBytes.addAndGet(bytes);
     }
@@ -203,7 +203,7 @@ public final class CallServer implements AutoCloseable {
     public void close() {
         shutdown();
         connections.forEach(connection -> connection.fail(new IOException("the server is closed")));
-        // Those are left whose clients might come back for the answer, perhaps over another connection.
+        // Calls are left whose clients might come back for the answer, perhaps over another connection.
         running.forEach(call -> call.finish(Code.CANCELLED, "the server is closed", null, null));
     }
 }

@@ -25,7 +25,7 @@ public final class CallStream {
     private final String method;
     /** The deadline by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none. */
     private final long deadlineNanos;
-    /** Messages that nobody has taken; guarded by this, as all that follows. */
+    /** Untaken messages; guarded by this, as all that follows. */
     private final ArrayDeque<byte[]> arrived = new ArrayDeque<>(1);
     /** The peer's first metadata; null if it has sent none. */
     private byte[] headers;
@@ -49,13 +49,13 @@ public final class CallStream {
     /** One thread may wait to receive, another one to send. */
     private final Waiter receiver = new Waiter(this);
     private volatile Waiter sender;
-    /** Runs the call at a server; null if nobody does. */
+    /** The thread that runs the call at a server; null for none. */
     private Thread runner;
     private Runnable listener;
     private Ending ending;
     /** The call's entry in the timer, null for none. */
     private CallTimer.Entry timer;
-    /** What the server remembers of a numbered call, null for others. Set before it runs. */
+    /** The entry of a numbered call in the server's memory, null for others. Set before it runs. */
     ResponseCache.Entry remembered;
     private volatile boolean streamed;
 
@@ -65,10 +65,10 @@ public final class CallStream {
         void ended(CallStream call);
     }
 
-    /** Who waits for something of a call. */
+    /** The waiting place of one thread for something of a call. */
     static final class Waiter {
         final CallStream call;
-        /** Null for nobody; written by who waits. */
+        /** The waiting thread, or null; only that thread writes it. */
         volatile Thread thread;
         private int what;
 
@@ -121,7 +121,10 @@ public final class CallStream {
         return connection.carrier();
     }
 
-    /** Sets who is told of news, on the thread that reads: that must neither block nor throw. It is told once now. */
+    /**
+     * Sets the listener, which is told of news on the thread that reads: it must neither block nor throw. It is told
+     * once now.
+     */
     public void listen(Runnable told) {
         synchronized (this) {
             listener = told;
@@ -130,7 +133,7 @@ public final class CallStream {
         told.run();
     }
 
-    /** Sets who is told of the end, at once if it has come. */
+    /** Sets the object that is told of the end, at once if it has come. */
     public void onEnd(Ending told) {
         synchronized (this) {
             if (code < 0) {
@@ -150,7 +153,7 @@ public final class CallStream {
         return bytes;
     }
 
-    /** Whether somebody listens, so that the connection has to be read although nobody waits. */
+    /** Whether it has a listener, so that the connection has to be read even if no thread waits. */
     synchronized boolean isListened() {
         return listener != null;
     }
@@ -165,7 +168,7 @@ public final class CallStream {
         entry.cancel();
     }
 
-    // What arrives.
+    // Arrivals.
 
     /** The reader: the first metadata of the peer. */
     synchronized void headersArrived(byte[] metadata) throws ProtocolViolation {
@@ -243,7 +246,7 @@ public final class CallStream {
         return true;
     }
 
-    /** Tells who waits, or listens, that something has changed. Without locks. */
+    /** Tells waiting threads and the listener that something has changed. Without locks. */
     void signal() {
         receiver.signal();
         if (sender != null) {
@@ -258,7 +261,7 @@ public final class CallStream {
         }
     }
 
-    /** Lets who waits look again, whatever has come. */
+    /** Unparks the waiting threads, which look again, whatever has come. */
     void unparkAll() {
         LockSupport.unpark(receiver.thread);
         if (sender != null) {
@@ -296,7 +299,7 @@ public final class CallStream {
         return connection.await(this, what, untilNanos);
     }
 
-    // What the application does.
+    // Calls by the application.
 
     /** Takes the next message; null if none is there yet, or none will come. */
     public byte[] poll() {
@@ -357,7 +360,7 @@ public final class CallStream {
         return notBegun;
     }
 
-    /** Whether the connection was lost before the end came: nobody knows what the server has done. */
+    /** Whether the connection was lost before the end came: it is unknown what the server has done. */
     public synchronized boolean isLost() {
         return lost;
     }
@@ -394,7 +397,10 @@ public final class CallStream {
         return true;
     }
 
-    /** A server's call that is remembered has sent more than an end: nobody who comes back for that takes it. */
+    /**
+     * Whether a server's remembered call has sent a message before its end: a client that repeats the call cannot get
+     * that.
+     */
     boolean hasStreamed() {
         return streamed;
     }
@@ -442,7 +448,7 @@ public final class CallStream {
         Thread.interrupted();
     }
 
-    /** What is left until the deadline, for the peer: microseconds, at least 1; 0 for no deadline. */
+    /** The time until the deadline, for the peer: microseconds, at least 1; 0 for no deadline. */
     long microsLeft() {
         return deadlineNanos == Long.MAX_VALUE ? 0
                 : Math.max(1, TimeUnit.NANOSECONDS.toMicros(deadlineNanos - System.nanoTime()));

@@ -133,13 +133,13 @@ final class CallTimer {
                     idle = 0;
                 }
             } catch (Throwable e) {
-                // What fails here was one call's; the timer is everybody's.
+                // The failure is one call's; the timer serves all.
                 LockSupport.parkNanos(this, LOOK_NANOS);
             }
         }
     }
 
-    /** Parks until somebody has something, unless somebody has already. */
+    /** Parks until an entry is added or a reader runs a method, unless there is one already. */
     private void sleep() {
         awake = false; // before the last look: pairs with the write before wake
         boolean something;

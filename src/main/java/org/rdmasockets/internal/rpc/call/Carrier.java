@@ -25,7 +25,7 @@ public interface Carrier extends AutoCloseable {
      */
     Frame receive(long deadlineNanos) throws IOException;
 
-    /** Sends the thread away that waits in {@link #receive}, or the next one that would wait there. */
+    /** Ends the wait of the thread in {@link #receive}, or of the next one that would wait there. */
     void wakeup();
 
     /**
@@ -63,7 +63,7 @@ public interface Carrier extends AutoCloseable {
     /** The other end. */
     InetSocketAddress remoteAddress();
 
-    /** Ends the connection: who sends or receives is told so. Idempotent, does not block. */
+    /** Ends the connection: threads that send or receive are told so. Idempotent, does not block. */
     @Override
     void close();
 
@@ -80,7 +80,7 @@ public interface Carrier extends AutoCloseable {
             return 0;
         }
 
-        /** Stops listening. Connections go on, but for those that nobody has accepted. */
+        /** Stops listening. Accepted connections go on, all others end. */
         @Override
         void close();
     }

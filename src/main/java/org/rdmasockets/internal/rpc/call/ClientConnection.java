@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A client's end. Callers that wait take turns reading; while none does, a virtual thread reads for those who listen or
- * wait for a place.
+ * A client's end. Callers that wait take turns reading; while none does, a virtual thread reads for listeners and for
+ * threads that wait for a place.
  */
 public final class ClientConnection extends CallConnection {
     /** How many bytes name a client. */
@@ -28,18 +28,21 @@ public final class ClientConnection extends CallConnection {
     private final Semaphore places;
     private final long serverInstance;
     private volatile boolean leaving;
-    /** Whose turn it is, null for nobody's; guarded by turns. Who comes to it looks once more before it reads. */
+    /**
+     * The waiter or background thread whose turn it is, or null; guarded by turns. A thread that gets the turn looks
+     * once more before it reads.
+     */
     private Object reading;
-    /** Who else waits, in order; guarded by turns. */
+    /** The other waiters, in order; guarded by turns. */
     private final Set<CallStream.Waiter> standing = new LinkedHashSet<>();
-    /** Calls that somebody listens to; guarded by turns. */
+    /** Calls with a listener; guarded by turns. */
     private final Set<CallStream> listened = new LinkedHashSet<>();
     final Object turns = new Object();
     /** How many frames have come in the last message; the reader only. */
     private int together;
     /** How many threads wait for a place; guarded by turns. */
     private int placeless;
-    /** Reads for those who listen or wait for a place; null while there is none. Guarded by turns. */
+    /** Reads for listeners and for threads that wait for a place; null while there is none. Guarded by turns. */
     private Thread background;
 
     /**
@@ -95,7 +98,7 @@ public final class ClientConnection extends CallConnection {
      * Begins a call. Waits while the server has as many as it takes, and throws {@code InterruptedIOException} if this
      * thread is interrupted then. The call has ended already if the connection is over, or the time.
      *
-     * @param listener told of news; null if somebody will wait
+     * @param listener told of news; null if a thread will wait
      */
     public CallStream begin(Start start, Runnable listener) throws IOException {
         checkLength(start.message());
@@ -185,13 +188,13 @@ public final class ClientConnection extends CallConnection {
             while (!waiter.isReady()) {
                 boolean reads = takeTurn(waiter);
                 if (reads && waiter.isReady()) {
-                    return true; // whose turn it was has read it meanwhile, and perhaps nothing follows
+                    return true; // the previous reader has read it meanwhile, and perhaps nothing follows
                 }
                 if (!(reads ? readSome(untilNanos) : park(call, untilNanos))) {
                     return waiter.isReady();
                 }
                 if (failure() != null) {
-                    lose(call, failure()); // an Error may have kept who failed from that
+                    lose(call, failure()); // an Error may have kept the thread that failed from that
                 } else if (reads && !waiter.isReady()) {
                     letOthersCall();
                 }
@@ -215,7 +218,10 @@ public final class ClientConnection extends CallConnection {
         }
     }
 
-    /** Ends a wait. Whose turn it was hands it on, to who has waited for longest and still does. */
+    /**
+     * Ends a wait. If it had the turn, hands it on to the waiter that has waited for longest and still does, else to
+     * the background thread if that is needed.
+     */
     private void leaveTurn(Object who) {
         Thread next = null;
         synchronized (turns) {
@@ -253,7 +259,7 @@ public final class ClientConnection extends CallConnection {
             }
             together = count;
         } catch (SocketTimeoutException e) {
-            return untilNanos - System.nanoTime() > 0; // it was woken up, for whom read before perhaps
+            return untilNanos - System.nanoTime() > 0; // it was woken up, perhaps in place of the previous reader
         } catch (InterruptedIOException e) {
             throw e;
         } catch (IOException | RuntimeException | Error e) {
@@ -322,7 +328,7 @@ public final class ClientConnection extends CallConnection {
                     LockSupport.park(this);
                 }
             } catch (IOException e) {
-                Thread.interrupted(); // nobody interrupts this thread for a reason
+                Thread.interrupted(); // an interrupt of this thread has no meaning
             }
         }
     }
@@ -383,7 +389,7 @@ public final class ClientConnection extends CallConnection {
         frame.code = status;
         sendSoon(frame);
         boolean wakes;
-        synchronized (turns) { // pairs with takeTurn: who reads for the call has not looked at it yet, or waits
+        synchronized (turns) { // pairs with takeTurn: the call's reader has not looked at it yet, or waits
             wakes = reading instanceof CallStream.Waiter waiter && waiter.call == call
                     && waiter.thread != Thread.currentThread();
         }
@@ -409,7 +415,7 @@ public final class ClientConnection extends CallConnection {
             try {
                 lose(call, reason);
             } catch (RuntimeException | Error e) {
-                call.unparkAll(); // the others are to hear of it as well; who waits for this one finds out
+                call.unparkAll(); // the others are to hear of it as well; the waiter of this one finds out
             }
         }
     }

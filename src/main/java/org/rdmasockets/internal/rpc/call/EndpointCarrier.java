@@ -16,7 +16,7 @@ import org.rdmasockets.endpoint.RdmaEndpointServer;
 import org.rdmasockets.internal.lock.CallerLock;
 
 /**
- * Frames in messages of an endpoint. What is short is copied into one of a few slots, which are used in turn: a sender
+ * Frames in messages of an endpoint. A short frame is copied into one of a few slots, which are used in turn: a sender
  * waits for a slot only while the peer takes nothing. Short frames that come together go in one message.
  */
 public final class EndpointCarrier implements Carrier {
@@ -107,7 +107,7 @@ public final class EndpointCarrier implements Carrier {
         int size = frame.size();
         if (!sendLock.tryLock()) {
             if (gather(frame, size)) {
-                return; // who has the lock flushes then: pairs with flush
+                return; // the thread that has the lock flushes then: pairs with flush
             }
             lock(deadlineNanos);
         }

@@ -23,10 +23,13 @@ import java.nio.charset.StandardCharsets;
  * <p>A message of an endpoint has one frame or several, one behind the other. All but the last say how long they are;
  * the last, and each that is alone, says 0 and ends with the message.
  *
- * <p>Fields are written before the frame is sent, and read by who received it.
+ * <p>Fields are written before the frame is sent, and read by the thread that received it.
  */
 public final class Frame {
-    /** First of each end. Client: message = its identifier and highest number; server: value2 = its instance. */
+    /**
+     * First of each end. Client: message = identifier, highest number. Server: message = instance, answered = most
+     * calls.
+     */
     static final int HELLO = 1;
     /** Opens a call. Text = method, value = microseconds until the deadline, 0 for none. */
     static final int CALL = 2;

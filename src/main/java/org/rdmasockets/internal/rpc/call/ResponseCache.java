@@ -5,9 +5,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What a server remembers of numbered calls, so that a repeated one is answered and not run again: for each client the
- * calls that run, the answers that it has not acknowledged, and a floor below which nothing is remembered. What was
- * forgotten is never run again, whatever the reason: its number is not above the floor.
+ * A server's memory of numbered calls, so that a repeated one is answered and not run again: for each client the calls
+ * that run, the answers that it has not acknowledged, and a floor below which nothing is remembered. A forgotten call
+ * is never run again, whatever the reason: its number is not above the floor.
  *
  * <p>An answer is kept until its client says that it has it, and without that for the time to keep; the client's own
  * answers alone, beyond its share of all bytes, end it sooner. Then it may be forgotten: at once if its client has no
@@ -15,7 +15,7 @@ import java.util.Map;
  * for longest. If all is younger, and bytes have run out twice, new numbered calls are refused: that breaks no promise.
  */
 final class ResponseCache {
-    /** What a call without an answer, and what is beside each answer, weighs. */
+    /** The weight of a call without an answer, and of all that is beside an answer. */
     private static final int ENTRY_BYTES = 256;
     /** No client has more than this part of all. */
     private static final int SHARE = 8;
@@ -47,7 +47,7 @@ final class ResponseCache {
         private Frame answer;
         private long answeredNanos;
         private long weight = ENTRY_BYTES;
-        /** Who wants the answer: the last that has asked. */
+        /** The connection that wants the answer: the last that has asked. */
         private ServerConnection connection;
         private int callId;
 
@@ -57,17 +57,17 @@ final class ResponseCache {
         }
     }
 
-    /** What to do with a numbered call. */
+    /** The action for a numbered call. */
     enum Verdict {
         /** It is new: run it. */
         RUN,
-        /** It runs, and its answer goes to who has asked last; or its answer is there. */
+        /** It runs, and its answer goes to the connection that has asked last; or its answer is there. */
         KNOWN,
-        /** It is forgotten: nobody knows. */
+        /** It is forgotten: it is unknown whether it has run. */
         FORGOTTEN
     }
 
-    /** What was found. */
+    /** The result of a look-up. */
     record Finding(Verdict verdict, Entry entry, Frame answer) {}
 
     /** An empty memory; a client without a connection is remembered for a time. */
@@ -81,7 +81,7 @@ final class ResponseCache {
         Client client = clients.get(identity);
         if (client == null) {
             client = new Client();
-            client.floor = sentUpTo; // what was sent before may have been run and forgotten
+            client.floor = sentUpTo; // calls that were sent before may have run and been forgotten
             clients.put(identity, client);
             bytes += ENTRY_BYTES;
         }

@@ -29,9 +29,12 @@ final class ServerConnection extends CallConnection {
 
     private final CallServer server;
     private ResponseCache.Client client;
-    /** READS or RUNS, above a count of readers and runs: who finds another count is not the reader any more. */
+    /**
+     * READS or RUNS in the lowest bit, above it a count of readers and runs: a thread that finds another count is not
+     * the reader any more.
+     */
     private final AtomicLong reader = new AtomicLong();
-    /** What the reader runs; written before RUNS. */
+    /** The method that the reader runs; written before RUNS. */
     private CallMethod.Unary running;
     /** The state at the last look, and since when by count of looks; timer's thread only. */
     private long lookedAt;
@@ -77,7 +80,7 @@ final class ServerConnection extends CallConnection {
         }
     }
 
-    /** Reads as long as nobody else does. */
+    /** Reads until another thread does, or the connection fails. */
     private void read(long turn) {
         readerThread = Thread.currentThread();
         try {
@@ -136,7 +139,7 @@ final class ServerConnection extends CallConnection {
                         () -> call.finish(Code.DEADLINE_EXCEEDED, "the time of the call is over", null, null))));
             }
             return run(method, call, frame, turn);
-        } catch (Throwable e) { // it does not run: who repeats it is told so
+        } catch (Throwable e) { // it does not run: a client that repeats it is told so
             call.finish(Code.INTERNAL, "the server could not begin the call; its log says more", null, null);
             throw e;
         }
@@ -167,7 +170,7 @@ final class ServerConnection extends CallConnection {
             Frame refusal = refusal(call, left ? Code.UNAVAILABLE : Code.RESOURCE_EXHAUSTED, why, Frame.NOT_BEGUN);
             if (call.remembered == null) {
                 reply(refusal);
-            } else { // the same to those who repeat it: it must not run for one of them
+            } else { // the same to clients that repeat it: it must not run for one of them
                 ResponseCache.Address to = server.memory.answered(call.remembered, refusal);
                 to.connection().answer(to.callId(), refusal);
             }
@@ -207,7 +210,7 @@ final class ServerConnection extends CallConnection {
         return frame.message != null && frame.has(Frame.LAST);
     }
 
-    /** Runs a method. Returns what this thread reads with next, NOBODY if another reads. */
+    /** Runs a method. Returns the turn with which this thread reads next, -1 if another thread reads. */
     private long run(CallMethod method, CallStream call, Frame frame, long turn) {
         boolean whole = isWhole(frame);
         return switch (method) {
@@ -341,7 +344,7 @@ final class ServerConnection extends CallConnection {
         closeIfDone();
     }
 
-    /** Sends an answer to who asks, whatever number the call had when it ran. */
+    /** Sends an answer to the call that asks for it, whatever number the call had when it ran. */
     private void answer(int callId, Frame answer) {
         Frame frame = new Frame(answer.kind, answer.flags & ~Frame.HAS_MESSAGE, callId, answer.message);
         frame.code = answer.code;
@@ -442,14 +445,17 @@ final class ServerConnection extends CallConnection {
             try {
                 Thread.sleep(GRACE);
             } catch (InterruptedException e) {
-                Thread.currentThread().interrupt(); // nobody does
+                Thread.currentThread().interrupt(); // no thread interrupts this one
             }
             graceOver = true;
             closeIfDone();
         });
     }
 
-    /** What clients have sent before they heard of it was refused meanwhile. */
+    /**
+     * Ends the connection if the grace is over and no call runs. Calls that clients sent before they heard of the
+     * shutdown were refused meanwhile.
+     */
     private void closeIfDone() {
         if (graceOver && calling.get() == 0) {
             flushSoon();

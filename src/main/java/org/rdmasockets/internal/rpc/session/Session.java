@@ -9,7 +9,7 @@ final class Session {
     /** Numbers that may be on their way. */
     static final int WINDOW = 64;
     private static final int SLOT = WINDOW - 1;
-    /** So many later ones have come when a packet counts as lost. */
+    /** A packet counts as lost once one has come that was sent so many transmissions later. */
     private static final int REORDERED = 3;
     private static final long MILLI = 1_000_000;
     private static final long FIRST_TIMEOUT = 100 * MILLI;
@@ -31,7 +31,7 @@ final class Session {
     private final int maxWaitingBytes;
     private final Packet out = new Packet();
 
-    // What is sent. Numbers from firstUnacked to nextNumber are on their way, each in a slot.
+    // The sending side. Numbers from firstUnacked to nextNumber are on their way, each in a slot.
     private final ArrayDeque<byte[]> messages = new ArrayDeque<>(0);
     private long queuedBytes;
     /** Bytes of the first message that are in slots. */
@@ -62,7 +62,7 @@ final class Session {
     /** When the timer for retransmission, or a question about room, ends; MAX_VALUE while there is none. */
     private long timer = Long.MAX_VALUE;
 
-    // What is received.
+    // The receiving side.
     private final byte[][] early = new byte[WINDOW][];
     private final int[] earlyFlags = new int[WINDOW];
     private long expected;
@@ -88,7 +88,7 @@ final class Session {
 
     /**
      * A session that sends packets with so many bytes, takes messages of up to {@code maxMessage}, and holds
-     * {@code maxWaitingBytes} of those that nobody has taken, one message more.
+     * {@code maxWaitingBytes} of untaken ones, one message more.
      */
     Session(long own, long peer, int payloadBytes, int maxMessage, int maxWaitingBytes, long now) {
         this.own = own;
@@ -120,12 +120,12 @@ final class Session {
         return queuedBytes;
     }
 
-    /** Bytes that have arrived and that nobody has taken, of whole messages and others. */
+    /** Untaken bytes that have arrived, of whole messages and others. */
     long waitingBytes() {
         return inboxBytes + assembled + (long) Long.bitCount(arrivedBits) * payloadBytes;
     }
 
-    /** The memory that that takes, about. */
+    /** The memory that these take, about. */
     long heldBytes() {
         return inboxBytes + (assembly == null ? 0 : assembly.length)
                 + (long) Long.bitCount(arrivedBits) * Packet.MOST_PAYLOAD;
@@ -181,7 +181,7 @@ final class Session {
         return inboxBytes > maxWaitingBytes ? 0 : WINDOW;
     }
 
-    // What comes in.
+    // Packets in.
 
     /** A packet has come that is undamaged and has both identifiers. */
     void receive(Packet packet, long now) {
@@ -332,7 +332,7 @@ final class Session {
         timeout = Math.clamp(smoothed + 4 * variation + DELAY, LEAST_TIMEOUT, MOST_TIMEOUT);
     }
 
-    /** What was sent well before something that has come does not come any more. */
+    /** Counts packets as lost that were sent well before one that has come. */
     private void findLost(long newest) {
         for (long number = firstUnacked; number < nextNumber; number++) {
             int slot = (int) number & SLOT;
@@ -349,7 +349,7 @@ final class Session {
         }
     }
 
-    // What goes out.
+    // Packets out.
 
     /** When to call {@link #next} again if nothing happens before; may be in the past. */
     long deadline() {

@@ -32,9 +32,9 @@ import org.rdmasockets.internal.rpc.call.Frame;
  * All sessions of one datagram socket: a server's, or the one of a client. One virtual thread reads for all, another
  * sees to deadlines; senders send for themselves. A stranger's packet costs no more than the look at it.
  *
- * <p>What has arrived and was not taken, mostly messages that are not whole, is bounded for all sessions together.
- * Beyond that the session that has waited longest for a whole message is served alone, of the others only messages of
- * one packet; their other packets count as lost. One that holds room for too long meanwhile is ended.
+ * <p>Untaken data, mostly messages that are not whole, is bounded for all sessions together. Beyond that the session
+ * that has waited longest for a whole message is served alone, of the others only messages of one packet; their other
+ * packets count as lost. One that holds room for too long meanwhile is ended.
  */
 public final class SessionHub {
     /** The payload of a packet over RoCE with the least MTU of an Ethernet, with its header there and for IPv6. */
@@ -88,9 +88,9 @@ public final class SessionHub {
     /** Why nothing is received any more. */
     private String reason = "the socket is closed";
     private volatile long dropped;
-    /** Bytes that have arrived in all sessions and that nobody has taken. */
+    /** Memory that the untaken data of all sessions takes, in bytes. */
     private long held;
-    /** Has waited longest for a message to be whole; null if that is to be found out. */
+    /** The session that has waited longest for a message to be whole; null if that is to be found out. */
     private SessionCarrier oldest;
     /** When the timer looks next; written under lock. */
     private volatile long wakeAt = Long.MAX_VALUE;
@@ -167,7 +167,7 @@ public final class SessionHub {
             return (int) locked(sessions::size);
         }
 
-        /** Sessions that nobody has accepted; for tests. */
+        /** Sessions that wait to be accepted; for tests. */
         int untaken() {
             return (int) locked(accepted::size);
         }
@@ -182,7 +182,7 @@ public final class SessionHub {
             }
         }
 
-        /** Bytes that have arrived and that nobody has taken; for tests. */
+        /** Memory that untaken data takes, in bytes; for tests. */
         long heldBytes() {
             return locked(() -> held);
         }
@@ -282,7 +282,7 @@ public final class SessionHub {
         return packet.getPort() == from.getPort() && in.read(buffer.clear().limit(packet.getLength()));
     }
 
-    // What comes in.
+    // Packets in.
 
     private void read() {
         long failingSince = 0;
@@ -359,7 +359,7 @@ public final class SessionHub {
         }
         if (in.kind == Packet.DATA && held >= maxHeld && carrier != oldest(now) && !carrier.session.isNextWhole(in)) {
             dropped++;
-            in.kind = Packet.ACK; // what it says of packets the other way holds
+            in.kind = Packet.ACK; // its acknowledgements of packets the other way count
         }
         try {
             carrier.session.receive(in, now);
@@ -451,7 +451,9 @@ public final class SessionHub {
         return ByteBuffer.allocate(COOKIE_BYTES).putLong(time).put(mac.doFinal()).array();
     }
 
-    /** A packet that nobody could answer costs no more than that: its sender may have chosen it so. */
+    /**
+     * Answers a stranger's packet. A failure only counts as a drop: the sender may have chosen an address that fails.
+     */
     private void answerStranger(int kind, long receiver, long sender, byte[] payload, InetSocketAddress to) {
         try {
             answer(kind, receiver, sender, payload, to);
@@ -575,7 +577,7 @@ public final class SessionHub {
         try {
             listening = false;
             arrivals.signalAll();
-            accepted.forEach(SessionCarrier::end); // nobody will take them
+            accepted.forEach(SessionCarrier::end); // no caller will take them
             accepted.clear();
             closeIfUnused();
         } finally {
@@ -611,7 +613,7 @@ public final class SessionHub {
         /** Whether it is due soon, and the next one that is. */
         private boolean isSoon;
         private SessionCarrier nextSoon;
-        /** Who receives, or will next, is sent away. */
+        /** The thread that receives, or the next one, gets a {@code SocketTimeoutException}. */
         private boolean wakeup;
 
         SessionCarrier(Session session, InetSocketAddress address, Origin origin) {
