@@ -4,7 +4,7 @@ import java.net.InetAddress;
 import org.rdmasockets.internal.sharedmemory.Linked;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** What a message costs over a link of shared memory, as between two processes. */
+/** The cost of a message over a link of shared memory, as between two processes. */
 class DataPathOverLinkGuardTest extends DataPathContract {
     @Override
     VerbsProvider provider() {

@@ -22,7 +22,7 @@ class ExtendedQueryTest {
     private final Arena arena = Arena.ofAuto();
     private final MemorySegment around = verbs_context.allocate(arena);
     private final MemorySegment context = verbs_context.context(around);
-    /** What the driver says, and what it was asked. */
+    /** The driver's answer, and the arguments of the query. */
     private long capabilities = rdma_h.IBV_ODP_SUPPORT();
     private int result;
     private long askedContext;
