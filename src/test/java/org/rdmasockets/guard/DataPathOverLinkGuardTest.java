@@ -26,7 +26,7 @@ class DataPathOverLinkGuardTest extends DataPathContract {
         return 0.1;
     }
 
-    /** They join the first, unless it is taken first: one message for all, and what shows that they were sent */
+    /** They join the first, unless it is taken first: one message for all, and the proofs that they were sent. */
     @Override
     double burstCompletions() {
         return 2 / 16.0 + 1 / 14.0;
