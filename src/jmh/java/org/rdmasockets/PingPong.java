@@ -21,7 +21,7 @@ final class PingPong implements AutoCloseable {
     private final Socket client;
     private final byte[] message;
 
-    /** What both sockets get before they are used. */
+    /** Prepares both sockets before they are used. */
     @FunctionalInterface
     interface Setting {
         /** Sets options. */

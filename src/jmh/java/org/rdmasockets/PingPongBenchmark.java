@@ -27,7 +27,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Warmup(iterations = 3, time = 2)
 @Measurement(iterations = 5, time = 2)
 public class PingPongBenchmark {
-    /** What carries the bytes: {@code java.net.Socket}, or a transport of RdmaSocket. */
+    /** The carrier of the bytes: {@code java.net.Socket}, or a transport of RdmaSocket. */
     @Param({PingPong.PLAIN, "sharedmemory"})
     public String transport;
 

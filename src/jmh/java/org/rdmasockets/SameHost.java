@@ -43,7 +43,7 @@ final class SameHost {
         }
     }
 
-    /** What may fail. */
+    /** Work that may fail. */
     @FunctionalInterface
     private interface Work {
         void run() throws IOException;

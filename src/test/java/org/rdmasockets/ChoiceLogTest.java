@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
-/** What a process logs of the choice of transports: each transport and reason once, TCP instead as a warning. */
+/** The log of the choice of transports: each transport and reason once, TCP instead as a warning. */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class ChoiceLogTest {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");

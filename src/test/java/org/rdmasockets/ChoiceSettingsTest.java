@@ -23,7 +23,7 @@ class ChoiceSettingsTest {
     @TempDir
     private Path directory;
 
-    /** What a process with these options says that it connects to a plain TCP server with, and listens on. */
+    /** The output of a process with these options: how it connects to a plain TCP server, and what it listens on. */
     private static List<String> said(String... options) throws Exception {
         List<String> all = new ArrayList<>(List.of("-XX:TieredStopAtLevel=1"));
         all.addAll(List.of(options));

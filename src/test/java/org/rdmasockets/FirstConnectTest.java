@@ -106,7 +106,7 @@ class FirstConnectTest {
         int port;
         try (ServerSocket free = new ServerSocket(0, 50, LOOPBACK)) {
             port = free.getLocalPort();
-            connected(port); // over TCP: nobody else listens there
+            connected(port); // over TCP: there is no other listener
         }
         for (int i = 0; i < 20; i++) {
             try (RdmaServerSocket server = new RdmaServerSocket(port, 50, LOOPBACK)) {

@@ -29,7 +29,7 @@ class JfrTest {
     @TempDir
     private Path folder;
 
-    /** What writes so many bytes, and what reads that many. */
+    /** A write of so many bytes, and a read of as many. */
     private record Trial(String name, int bytes, Transfer write, Transfer read) {
     }
 
@@ -150,7 +150,7 @@ class JfrTest {
                 && event.getInt("port") == port).mapToLong(event -> event.getLong(bytes)).sum();
     }
 
-    /** What may fail. */
+    /** Work that may fail. */
     private interface Work {
         void run() throws IOException;
     }

@@ -6,7 +6,7 @@ import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 
-/** A JVM that listens and stops as it is told, and says its name to whoever connects. */
+/** A JVM that listens and stops as it is told, and says its name to each client. */
 final class ListenerMain {
     private ListenerMain() {
     }

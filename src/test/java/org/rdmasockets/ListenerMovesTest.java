@@ -48,7 +48,7 @@ class ListenerMovesTest {
             orders.flush();
             String line = answers.readLine();
             while (line != null && !line.startsWith(wanted)) {
-                line = answers.readLine(); // what is logged
+                line = answers.readLine(); // a line of the log
             }
             return line;
         }

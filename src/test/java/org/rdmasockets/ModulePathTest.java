@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class ModulePathTest {
     private static final Path CLASSES = Path.of("target", "classes");
-    /** What README.md names. */
+    /** The jars that README.md names. */
     private static final List<String> NEEDED = List.of("jctools-core", "jctools-core-jdk11", "slf4j-api");
     private static final List<String> GRPC = List.of("grpc-api", "grpc-stub", "guava", "failureaccess");
 
@@ -149,7 +149,7 @@ class ModulePathTest {
         assertTrue(said.contains("answer 42"), () -> String.join("\n", said));
     }
 
-    /** What is optional for the library stays optional for a module that requires it. */
+    /** A dependency that is optional for the library stays optional for a module that requires it. */
     @Test
     void nothingOptionalIsTransitive() {
         assertEquals(Set.of(), ModuleFinder.of(CLASSES).find("org.rdmasockets").orElseThrow().descriptor().requires()
@@ -169,7 +169,7 @@ class ModulePathTest {
         }
     }
 
-    /** What the compiler says; automatic modules apart, as gRPC's are. */
+    /** The compiler's messages, except those about automatic modules, as gRPC's are. */
     private String compile(String path, String module, String main) throws IOException {
         Path moduleSource = Files.writeString(folder.resolve("module-info.java"), module);
         Path source = Files.writeString(Files.createDirectory(folder.resolve("user")).resolve("Main.java"), main);

@@ -84,7 +84,7 @@ class PackageDependencyTest {
     private static final String REINTERPRET = "java/lang/foreign/MemorySegment.reinterpret";
     private static final Set<String> NATIVE_ALLOWED = Set.of(IBVERBS, IBVERBS + ".generated", FFI);
 
-    /** What the protocol state machine must not know, as prefixes: threads, waiting, the clock. */
+    /** Prefixes of names that the protocol state machine must not use: threads, waiting, the clock. */
     private static final Pattern NOT_IN_STREAM = Pattern.compile("java/(time/|util/(Timer|concurrent/(locks/|[A-Z]))"
             + "|lang/(Thread|System.(nanoTime|currentTimeMillis|getLogger)))");
 

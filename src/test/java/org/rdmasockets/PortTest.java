@@ -97,7 +97,7 @@ class PortTest {
         }
     }
 
-    /** What was chosen for a connection keeps no server from its port. */
+    /** A server may listen at the local port that was chosen for a connection. */
     @Test
     void aServerMayListenWhereAConnectionComesFrom() throws Exception {
         try (RdmaServerSocket server = new RdmaServerSocket(0, BACKLOG, LOOPBACK);

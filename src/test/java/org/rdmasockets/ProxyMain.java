@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A JVM with a SOCKS proxy, which answers in the place of whomever it is asked for. Prints an outcome a line: first of
- * java.net's own sockets, then of ours, at last of java.net's with ours installed.
+ * A JVM with a SOCKS proxy, which answers in the place of the host that it is asked for. Prints an outcome a line:
+ * first of java.net's own sockets, then of ours, at last of java.net's with ours installed.
  */
 final class ProxyMain {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");

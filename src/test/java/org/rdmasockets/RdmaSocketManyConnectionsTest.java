@@ -27,9 +27,9 @@ class RdmaSocketManyConnectionsTest {
     /** For each half, connecting and echoing, on an emulated machine. */
     private static final int LIMIT_SECONDS = 280;
     private static final int MOST_LIBRARY_THREADS = 4;
-    /** What the JDK may open on its own meanwhile, such as the pollers of virtual threads. */
+    /** Descriptors that the JDK may open meanwhile, such as those of the pollers of virtual threads. */
     private static final int SPARE_DESCRIPTORS = 8;
-    /** Connections being set up at once: the device's set-up is slow, and nobody should wait for a minute. */
+    /** Connections that are set up at once: the device's set-up is slow, and no connect should wait for a minute. */
     private static final int CONNECTING_AT_ONCE = 64;
 
     private final CountDownLatch allConnected = new CountDownLatch(CONNECTIONS);
@@ -63,8 +63,8 @@ class RdmaSocketManyConnectionsTest {
     }
 
     /**
-     * What is made once for the whole process belongs to the baseline. So does a connect to a silent host that an
-     * earlier test gave up: soft-iWARP keeps it for minutes.
+     * Objects that are made once for the whole process belong to the baseline. So does a connect to a silent host that
+     * an earlier test gave up: soft-iWARP keeps it for minutes.
      */
     private static void useOnce(RdmaServerSocket listener) throws Exception {
         ResourceCount start = ResourceCount.now(TestDevice.name());

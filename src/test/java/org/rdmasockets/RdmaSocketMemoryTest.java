@@ -49,7 +49,7 @@ class RdmaSocketMemoryTest {
         return Engine.of(Providers.sharedMemory()).registeredBytes();
     }
 
-    /** What both ends of a connection do. */
+    /** A scenario with both ends of a connection. */
     private interface Script {
         void play(RdmaSocket client, RdmaSocket server, long before) throws Exception;
     }

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 
-/** What RDMA sockets have beyond the contract, or have differently; on the device that the properties name. */
+/** Features of RDMA sockets beyond the contract, or different from it; on the device that the properties name. */
 @Tag("device")
 class RdmaSocketOnDeviceTest {
     private final InetAddress address = TestDevice.address();
@@ -63,7 +63,7 @@ class RdmaSocketOnDeviceTest {
         }
     }
 
-    /** rdma-io, on soft-iWARP: a listener there fails; on soft-RoCE it would be one that nobody can reach. */
+    /** rdma-io, on soft-iWARP: a listener there fails; on soft-RoCE no peer could reach it. */
     @Test
     void aListenerAtLoopbackIsRefused() throws IOException {
         for (String loopback : List.of("127.0.0.1", "::1")) {
@@ -75,7 +75,7 @@ class RdmaSocketOnDeviceTest {
         }
     }
 
-    /** Nobody ever waits here, so that only the library takes completions in; unanswered probes would end it. */
+    /** No thread waits here, so only the library takes completions in; unanswered probes would end the connection. */
     @Test
     void probesKeepAConnectionThatNobodyReads() throws Exception {
         try (RdmaServerSocket listener = listening(5); RdmaSocket client = new RdmaSocket()) {

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** What RDMA sockets do before a device is needed, and what they say where there is none. */
+/** The behaviour of RDMA sockets before a device is needed, and their messages where there is none. */
 class RdmaSocketTest {
     private static final InetSocketAddress ANYWHERE = new InetSocketAddress(InetAddress.ofLiteral("192.0.2.1"), 7471);
 

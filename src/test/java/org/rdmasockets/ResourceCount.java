@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What this process, and the device for it, hold at one moment.
+ * The resources that this process, and the device for it, hold at one moment.
  *
  * @param descriptors open file descriptors
  * @param libraryThreads platform threads of the library

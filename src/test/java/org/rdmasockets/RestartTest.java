@@ -31,7 +31,7 @@ class RestartTest {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(3);
     private static final int CONNECTIONS = 20;
 
-    /** Listens in a JVM of its own, and greets everybody with a byte. */
+    /** Listens in a JVM of its own, and greets each client with a byte. */
     public static final class Server {
         private Server() {
         }
@@ -92,7 +92,7 @@ class RestartTest {
                         note((char) greeting + " " + socket.getOption(RdmaSocketOptions.TRANSPORT).name());
                     }
                 } catch (IOException e) {
-                    LockSupport.parkNanos(PAUSE_NANOS); // nobody listens just now
+                    LockSupport.parkNanos(PAUSE_NANOS); // the server is not listening just now
                 }
             }
         }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 class Slf4jCallsTest {
     private static final Set<String> IN_1_7 = Set.of("LoggerFactory.getLogger", "Logger.debug", "Logger.info",
             "Logger.warn", "Logger.error", "Logger.isDebugEnabled", "Logger.isInfoEnabled", "Logger.getClass");
-    /** What the agent calls of the application's SLF4J besides, likewise. */
+    /** Further calls of the agent to the application's SLF4J; 1.7 has them, too. */
     private static final Set<String> FORWARDER_1_7 = Set.of("LoggerFactory.getILoggerFactory",
             "ILoggerFactory.getLogger", "Logger.getName", "Logger.trace", "Logger.isTraceEnabled",
             "Logger.isWarnEnabled", "Logger.isErrorEnabled");

@@ -42,7 +42,7 @@ final class StackMain {
         }
     }
 
-    /** What may fail. */
+    /** A trial that may fail. */
     private interface Trial {
         void run() throws IOException;
     }

@@ -30,7 +30,7 @@ import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /**
  * Connecting to a process that is stopped. Over TCP its kernel takes the connection, and the process serves it when it
- * goes on; nobody can say yes over shared memory meanwhile.
+ * goes on; meanwhile it cannot accept over shared memory.
  */
 class StoppedServerTest {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.internal.provider.Providers;
 
-/** Which transport a socket takes, what it says of it, and that all transports share one port number. */
+/** The transport that a socket takes, what it says of it, and one port number for all transports. */
 class TransportChoiceTest {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
 
@@ -234,7 +234,7 @@ class TransportChoiceTest {
         }
     }
 
-    /** Options that were set before anybody knew the transport hold on the one that is chosen. */
+    /** Options that were set before the transport was chosen hold on the chosen one. */
     @Test
     void optionsReachTheChosenTransport() throws IOException {
         try (ServerSocket server = new ServerSocket(0, 5, LOOPBACK); RdmaSocket client = new RdmaSocket()) {

@@ -16,11 +16,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.verbs.TransportType;
 
-/** What auto does where there is an RDMA device: RoCE is used, iWARP is left alone. */
+/** The choice by auto where there is an RDMA device: RoCE is used, iWARP is left alone. */
 @Tag("device")
 class TransportOnDeviceTest {
     private static final int PATIENCE_MILLIS = 30_000;
-    /** In the test guest nobody answers there. */
+    /** A host that does not answer in the test guest. */
     private static final int SILENT_HOST = 99;
 
     private final InetAddress address = TestDevice.address();

@@ -20,7 +20,7 @@ import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.interop.Program;
 import org.rdmasockets.internal.provider.Providers;
 
-/** Nothing is copied between two processes of this host but what has to be, and nobody minds that one is killed. */
+/** Two processes of this host copy only what they must, and the kill of one does not harm the other. */
 class ZeroCopyBetweenProcessesTest {
     private static final int LENGTH = 1_000_000;
     private static final int TOO_MUCH = 1 << 25;

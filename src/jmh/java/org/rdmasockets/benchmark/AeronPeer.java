@@ -104,7 +104,7 @@ final class AeronPeer implements Peer {
 
     /** A publication out and an image in. */
     private static class AeronLink implements Link {
-        /** What arrives. */
+        /** The incoming stream. */
         final Image image;
         private final Publication publication;
         private final Subscription subscription;

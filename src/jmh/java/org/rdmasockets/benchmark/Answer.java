@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * All that was measured for a question in one run: a file of raw results.
+ * All figures of a question in one run: a file of raw results.
  *
  * @param question name of the question
  * @param started when, in UTC
@@ -19,11 +19,11 @@ import java.util.stream.Stream;
  * @param plan how
  * @param otherPercent how busy others kept the processors, in percent of all, between the forks
  * @param series the figures
- * @param failures what failed, one line each
+ * @param failures the failures, one line each
  */
 record Answer(String question, String started, Machine machine, Plan plan, double otherPercent,
         List<Series> series, List<String> failures) {
-    /** What everything is a ratio to. */
+    /** The contender that every ratio refers to. */
     static final String REFERENCE = Contender.PLAIN.title();
 
     /** The same with the load by others, which is known in the end. */
@@ -53,8 +53,8 @@ record Answer(String question, String started, Machine machine, Plan plan, doubl
     }
 
     /**
-     * What a contender has of another's figure, fork by fork, sorted; where some forks failed, there are but the
-     * medians.
+     * The ratios of a contender's figures to another's, fork by fork, sorted; where some forks failed, only the ratio
+     * of the medians.
      */
     double[] ratios(String contender, String other, String scenario, Metric metric) {
         List<Double> ours = forks(contender, scenario, metric);
@@ -68,7 +68,7 @@ record Answer(String question, String started, Machine machine, Plan plan, doubl
         return IntStream.range(0, ours.size()).mapToDouble(i -> ours.get(i) / theirs.get(i)).sorted().toArray();
     }
 
-    /** What the forks of a contender measured, sorted. */
+    /** The figures of a contender's forks, sorted. */
     double[] figures(String contender, String scenario, Metric metric) {
         return forks(contender, scenario, metric).stream().mapToDouble(Double::doubleValue).sorted().toArray();
     }
@@ -96,7 +96,7 @@ record Answer(String question, String started, Machine machine, Plan plan, doubl
         return tabled().map(Series::metric).distinct().sorted().toList();
     }
 
-    /** What is in the table. */
+    /** The series that the table shows. */
     private Stream<Series> tabled() {
         return series.stream().filter(one -> one.metric() != Metric.RESCUES);
     }

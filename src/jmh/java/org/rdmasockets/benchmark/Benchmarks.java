@@ -67,13 +67,13 @@ final class Benchmarks {
         }
     }
 
-    /** What may fail. */
+    /** A measurement, which may fail. */
     @FunctionalInterface
     private interface Measurement {
         List<Figure> run() throws IOException, InterruptedException;
     }
 
-    /** Whoever stops the run then keeps what there is. */
+    /** Measures, and writes the figures at once: a run that is stopped keeps the figures that it has. */
     private void add(Question question, Answer answer, int fork, String title, Measurement measurement)
             throws IOException, InterruptedException {
         System.out.printf("%s %d/%d: %s%n", question.name(), fork, plan.forks(), title);

@@ -15,7 +15,7 @@ final class Compilers {
     /** Fields of proc(5), counted from the one after the name, which may have spaces. */
     private static final int USER = 11;
     private static final int SYSTEM = 12;
-    /** What proc(5) calls a clock tick is this everywhere. */
+    /** The length of a clock tick of proc(5), the same on all machines. */
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private Compilers() {

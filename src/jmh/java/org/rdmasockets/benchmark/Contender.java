@@ -9,7 +9,7 @@ import java.util.function.Supplier;
 
 /** One way to carry bytes, as it is compared with the others. Neighbours here are measured one after the other. */
 enum Contender {
-    /** What everything else is a ratio to. */
+    /** The contender that every ratio refers to. */
     PLAIN("java.net.Socket", () -> new SocketPeer(false), true, Contender.MANY),
     PLAIN_PLATFORM("java.net.Socket, platform threads", () -> new SocketPeer(false), false, 1_000),
     UNIX("Unix domain channel", UnixPeer::new, true, Contender.MANY),
@@ -21,7 +21,7 @@ enum Contender {
     /** The same socket whose streams are carried in other ways; those are compared with each other alone. */
     RDMA_MESSAGES("RdmaSocket, SEND_RECEIVE", () -> new SocketPeer(true), true, 1),
     RDMA_READ_RING("RdmaSocket, READ_RING", () -> new SocketPeer(true), true, 1),
-    /** What sockets cost comes on top of this. */
+    /** Sockets add their cost to this. */
     VERBS("Typed verbs", VerbsPeer::new, false, 1),
     JUCX("JUCX, spinning", JucxPeer::new, false, 1),
     /** Only where there is an RDMA device: {@code librspreload} makes rsockets of the JDK's own sockets. */

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What a process holds at one moment.
+ * The resources that a process holds at one moment.
  *
  * @param heapBytes live objects, after a collection
  * @param residentBytes memory of the process
@@ -23,7 +23,7 @@ record Footprint(long heapBytes, long residentBytes, long lockedBytes, Map<Long,
     /** A line of maps: addresses, rights, offset, device, i-node, name. */
     private static final Pattern SEGMENT = Pattern.compile(
             "([0-9a-f]+)-([0-9a-f]+) \\S+ \\S+ \\S+ (\\d+) +/memfd:rdma-sockets.*");
-    /** The second collection takes what the first one's references let go. */
+    /** The second collection frees the objects that the references of the first one let go. */
     private static final int COLLECTIONS = 3;
 
     /** Of this process. */

@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 
 /** Starts main classes of this suite in new JVMs, which have this one's class path and our properties. */
 final class Jvm {
-    /** What they have instead of this one's options of the virtual machine; between them spaces. */
+    /** The property with their JVM options, separated by spaces, in place of the {@code -XX:} options of this JVM. */
     private static final String OPTIONS = "org.rdmasockets.benchmark.options";
 
     /** The option for a JVM without compilers, which a server has if its client does. */

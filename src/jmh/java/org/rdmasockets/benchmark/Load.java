@@ -72,7 +72,7 @@ final class Load {
         run(connections, Pace.AT_ONCE, () -> TimeUnit.NANOSECONDS.sleep(trial.warmUpNanos()));
     }
 
-    /** What is done meanwhile. */
+    /** Runs while the load runs. */
     @FunctionalInterface
     private interface Meanwhile {
         void run() throws IOException, InterruptedException;

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What it was measured on, without a name.
+ * The machine of a measurement, without a name.
  *
  * @param processor model
  * @param processors how many

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 /** How busy others keep the processors: looked at while nothing of ours runs. */
 final class OtherLoad {
     private static final long SAMPLE_MILLIS = 200;
-    /** Columns of the first line of {@code /proc/stat} that mean nobody ran: idle, and idle with input or output. */
+    /** Columns of the first line of {@code /proc/stat} that count idle time: idle, and waiting for input or output. */
     private static final int IDLE = 4;
     private static final int WAITING = 5;
     /** Later columns are parts of earlier ones. */

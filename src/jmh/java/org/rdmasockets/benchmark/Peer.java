@@ -3,7 +3,7 @@ package org.rdmasockets.benchmark;
 import java.io.Closeable;
 import java.io.IOException;
 
-/** What differs between contenders: how a server listens and a client connects. */
+/** The difference between contenders: how a server listens and a client connects. */
 interface Peer extends Closeable {
     /** Begins to listen, in the server's process. */
     Listener listen() throws IOException;

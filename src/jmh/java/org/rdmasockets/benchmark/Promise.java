@@ -8,9 +8,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * A ratio that the project promises, and what came out.
+ * A ratio that the project promises, and its outcome.
  *
- * @param claim what it is about
+ * @param claim the subject of the promise
  * @param ours the contender that is to keep it
  * @param reference the contender that it is measured by; null if the limit is a figure itself
  * @param limit the ratio, or the figure
@@ -64,11 +64,11 @@ record Promise(Claim claim, String ours, String reference, double limit, boolean
             MIDDLE.of(Metric.P50).atMostOfPlain(0.8), MIDDLE.of(Metric.PROCESSOR).atMostOfPlain(0.8));
 
     /**
-     * What a promise is about.
+     * The subject of a promise.
      *
      * @param plan name of the plan that shows it
      * @param question name of the question
-     * @param scenario what of it; null for the one that is furthest from the promise
+     * @param scenario the scenario; null for the one that is furthest from the promise
      * @param metric the figure
      */
     record Claim(String plan, String question, String scenario, Metric metric) {

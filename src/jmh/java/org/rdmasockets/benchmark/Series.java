@@ -3,11 +3,11 @@ package org.rdmasockets.benchmark;
 import java.util.List;
 
 /**
- * What the forks of a contender measured of one thing.
+ * The figures of a contender's forks for one metric of one scenario.
  *
  * @param contender title of the contender
- * @param scenario what of the question
- * @param metric what was measured
+ * @param scenario the scenario of the question
+ * @param metric the metric that was measured
  * @param forks the values, one for each fork, in the metric's unit
  */
 record Series(String contender, String scenario, Metric metric, List<Double> forks) {

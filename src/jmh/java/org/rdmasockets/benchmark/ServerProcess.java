@@ -11,13 +11,13 @@ interface ServerProcess extends AutoCloseable {
     /** Where it is reached. */
     String address();
 
-    /** What it has used; nothing if it is this process, which is counted anyway. */
+    /** The resources that the server has used; none if it is this process, which is counted anyway. */
     Usage usage() throws IOException;
 
-    /** What its compilers have had of the processors; nothing if it is this process, likewise. */
+    /** Processor time of the server's compilers; 0 if it is this process, likewise. */
     long compilerNanos() throws IOException;
 
-    /** What it holds. */
+    /** The resources that the server holds. */
     Footprint footprint() throws IOException;
 
     /** How many wake-ups it has rescued; none if it is this process, which is counted anyway. */

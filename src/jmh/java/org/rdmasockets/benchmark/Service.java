@@ -3,7 +3,7 @@ package org.rdmasockets.benchmark;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
-/** What a server does with a connection; its first message says which, and how large the messages are. */
+/** The work of a server on a connection; the first message names the service and the size of the messages. */
 enum Service {
     /** Answers each message with itself. */
     ECHO {
@@ -15,7 +15,7 @@ enum Service {
             }
         }
     },
-    /** The same after some 20 us of work, the same amount of it for everybody. */
+    /** The same after some 20 us of work, the same amount of it for every contender. */
     WORK {
         @Override
         void serve(Link link, int messageBytes) throws IOException {

@@ -10,7 +10,7 @@ final class Streaming implements Question {
     private static final double NANOS_PER_MICRO = 1_000;
 
     /**
-     * What was written.
+     * The messages written.
      *
      * @param messages how many
      * @param nanos how long it took until all was read

@@ -8,7 +8,7 @@ import java.util.concurrent.FutureTask;
 import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 
-/** What a question needs to be answered once: a contender whose server runs, and someone who notes the figures. */
+/** One run of a question: a contender whose server runs, and a consumer that notes the figures. */
 final class Trial implements AutoCloseable {
     private static final double NANOS_PER_MICRO = 1_000;
     /** The part of the first warm-up that later ones take. */
@@ -88,7 +88,7 @@ final class Trial implements AutoCloseable {
         }
     }
 
-    /** What is measured for one size of a message. */
+    /** A measurement for one size of a message. */
     interface Sized {
         void measure(int bytes) throws Exception;
     }
@@ -103,24 +103,24 @@ final class Trial implements AutoCloseable {
         }
     }
 
-    /** Runs what is measured in a thread of the contender's kind. */
+    /** Runs a measurement in a thread of the contender's kind. */
     <T> T run(Callable<T> work) throws Exception {
         FutureTask<T> task = new FutureTask<>(work);
         contender.threads().name("client").start(task);
         return task.get();
     }
 
-    /** What both processes have used until now. */
+    /** The resources that both processes have used until now. */
     Usage usage() throws IOException {
         return Usage.now().plus(server.usage());
     }
 
-    /** What the compilers of both processes have had of the processors until now. */
+    /** Processor time of the compilers of both processes until now. */
     long compilerNanos() throws IOException {
         return Compilers.processorNanos() + server.compilerNanos();
     }
 
-    /** What the server holds. */
+    /** The resources that the server holds. */
     Footprint serverFootprint() throws IOException {
         return server.footprint();
     }

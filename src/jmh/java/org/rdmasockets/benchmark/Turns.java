@@ -12,9 +12,9 @@ import org.HdrHistogram.Histogram;
  */
 final class Turns implements Question {
     private static final int TURNS = 7;
-    /** What a new connection learns first. */
+    /** Time in which a new connection adapts; its round trips do not count. */
     private static final long SETTLING_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
-    /** Of a look at the compilers while it is warmed up. */
+    /** Length of one look at the compilers during the warm-up. */
     private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long LONGEST_WARM_UP_NANOS = TimeUnit.SECONDS.toNanos(240);
     /** Compilers that have less of such a time, in both processes, rest. */

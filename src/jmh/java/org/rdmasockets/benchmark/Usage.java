@@ -5,7 +5,7 @@ import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 
 /**
- * What processes have used since they began.
+ * The resources that processes have used since they began.
  *
  * @param allocatedBytes heap memory that was allocated, by all threads (virtual ones allocate as their carriers)
  * @param processorNanos time of all processors, in user and in kernel mode
@@ -26,7 +26,7 @@ record Usage(long allocatedBytes, long processorNanos) {
         return new Usage(allocatedBytes + other.allocatedBytes, processorNanos + other.processorNanos);
     }
 
-    /** What was used since. */
+    /** The usage since an earlier one. */
     Usage since(Usage earlier) {
         return new Usage(allocatedBytes - earlier.allocatedBytes, processorNanos - earlier.processorNanos);
     }

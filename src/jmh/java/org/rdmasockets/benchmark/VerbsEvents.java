@@ -11,7 +11,7 @@ import org.rdmasockets.verbs.EventSource;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** A connection manager without a thread of its own: whoever waits for an event drains it. One thread at a time. */
+/** A connection manager without a thread of its own: the waiter for an event drains it. One thread at a time. */
 final class VerbsEvents implements AutoCloseable {
     private static final int ROUND_MILLIS = 100;
     private static final int PATIENCE_ROUNDS = 300;
@@ -25,7 +25,7 @@ final class VerbsEvents implements AutoCloseable {
         poller.add(manager);
     }
 
-    /** What came for an identifier and was not yet waited for. */
+    /** The events of an identifier that await has not returned yet. */
     final class Mailbox implements ConnectionHandler {
         private final Queue<ConnectionEvent> events = new ArrayDeque<>();
 

@@ -72,13 +72,13 @@ final class VerbsLink implements Link {
         done = queue.newBatch(1);
     }
 
-    /** What the other end needs to know: where its messages go. */
+    /** The parameters for the other end: where its messages go. */
     ConnectionParameters parameters() {
         byte[] place = ByteBuffer.allocate(PLACE_BYTES).putLong(region.address()).putInt(region.remoteKey()).array();
         return new ConnectionParameters(place, 1, 1, RETRIES, RETRIES);
     }
 
-    /** Takes what the other end says. */
+    /** Takes the parameters of the other end. */
     void reach(ConnectionParameters said) {
         ByteBuffer place = ByteBuffer.wrap(said.privateData());
         remoteAddress = place.getLong();

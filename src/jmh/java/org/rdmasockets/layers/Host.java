@@ -37,7 +37,7 @@ final class Host implements AutoCloseable {
         return manager.createIdentifier(handler());
     }
 
-    /** What keeps events until {@link #await}. */
+    /** A handler that keeps events until {@link #await}. */
     ConnectionHandler handler() {
         return (identifier, event) -> events.add(event);
     }

@@ -47,7 +47,7 @@ import org.rdmasockets.verbs.VerbsException;
 @Warmup(iterations = 3, time = 1)
 @Measurement(iterations = 5, time = 1)
 public class LayersBenchmark {
-    /** Which floor is on top. */
+    /** The floor on top. */
     public enum Floor {
         /** The bytes are copied in and out, and nothing else is done. */
         COPY,
@@ -194,7 +194,7 @@ public class LayersBenchmark {
         }
     }
 
-    /** What the transport does, without its bookkeeping. */
+    /** Does the work of the transport, without its bookkeeping. */
     private int transfer(End end, Role role, int done, boolean waits) throws IOException {
         int count;
         end.inbox.enter();

@@ -1,6 +1,6 @@
 /**
  * Where the time of a message goes, floor by floor: each benchmark does what the one before does, with one floor more
- * on top. Both ends are played by one thread, over the link that two processes of a host have, so that nobody waits and
- * no byte changes from one processor's cache to another's: that is what a round trip between two processes has besides.
+ * on top. One thread plays both ends, over the link that two processes of a host have: it never waits, and no byte
+ * moves from one processor's cache to another's. A round trip between two processes has these costs besides.
  */
 package org.rdmasockets.layers;

@@ -24,7 +24,7 @@ import org.rdmasockets.contract.SocketFixture.Ability;
 abstract class AddressTheme extends SocketTheme {
     private static final String NAME = "some.name.invalid";
 
-    /** The family's address with a name that nobody can look up. */
+    /** The family's address with a name that does not resolve. */
     private InetAddress named() throws IOException {
         return InetAddress.getByAddress(NAME, fixture().address().getAddress());
     }

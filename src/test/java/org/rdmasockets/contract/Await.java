@@ -17,9 +17,9 @@ public final class Await {
     /**
      * Waits until a condition holds.
      *
-     * @param what what is awaited, for the message
+     * @param what the awaited condition, for the message
      * @param condition asked again and again
-     * @throws Exception what the condition throws
+     * @throws Exception thrown by the condition
      */
     public static void until(String what, Callable<Boolean> condition) throws Exception {
         until(what, condition, () -> "");
@@ -28,10 +28,10 @@ public final class Await {
     /**
      * Waits until a condition holds, and tells how things are if it never does.
      *
-     * @param what what is awaited, for the message
+     * @param what the awaited condition, for the message
      * @param condition asked again and again
      * @param state asked at the end, for the message
-     * @throws Exception what the condition throws
+     * @throws Exception thrown by the condition
      */
     public static void until(String what, Callable<Boolean> condition, Callable<?> state) throws Exception {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);

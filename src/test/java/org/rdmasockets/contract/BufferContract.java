@@ -31,7 +31,7 @@ import org.rdmasockets.RdmaSocket;
 
 /** RDMA sockets read and write buffers and segments as a channel does that blocks. */
 abstract class BufferContract extends RdmaTheme {
-    /** More than anybody's buffers hold. */
+    /** More than the buffers of both ends hold. */
     private static final int TOO_MUCH = 1 << 25;
 
     /** Of every kind, with something before and behind. */

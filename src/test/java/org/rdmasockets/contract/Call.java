@@ -44,7 +44,7 @@ public final class Call<T> {
         /**
          * Runs.
          *
-         * @throws Exception whatever goes wrong
+         * @throws Exception if the action fails
          */
         void run() throws Exception;
     }
@@ -55,7 +55,7 @@ public final class Call<T> {
      * @param <T> type of its result
      * @param kind of thread
      * @param what it does, for messages
-     * @param body what to run
+     * @param body the code to run
      * @return the call
      */
     public static <T> Call<T> start(ThreadKind kind, String what, Callable<T> body) {
@@ -67,7 +67,7 @@ public final class Call<T> {
      *
      * @param kind of thread
      * @param what it does, for messages
-     * @param body what to run
+     * @param body the code to run
      * @return the call
      */
     public static Call<Void> run(ThreadKind kind, String what, Action body) {
@@ -103,7 +103,7 @@ public final class Call<T> {
      * Waits for the result.
      *
      * @return the result
-     * @throws Exception what the call threw
+     * @throws Exception thrown by the call
      */
     public T result() throws Exception {
         return result(Await.LIMIT_SECONDS);
@@ -114,7 +114,7 @@ public final class Call<T> {
      *
      * @param seconds longest wait
      * @return the result
-     * @throws Exception what the call threw
+     * @throws Exception thrown by the call
      */
     public T result(long seconds) throws Exception {
         try {

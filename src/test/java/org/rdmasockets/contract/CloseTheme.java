@@ -182,7 +182,7 @@ abstract class CloseTheme extends SocketTheme {
     @Test
     void whatWasWrittenIsReadLongAfterTheClose() throws Exception {
         SocketPair pair = pair();
-        byte[] sent = new byte[40_000]; // fits into anybody's buffers
+        byte[] sent = new byte[40_000]; // fits into the buffers of every family
         new Random(4).nextBytes(sent);
         pair.client().getOutputStream().write(sent);
         pair.client().close();
@@ -281,7 +281,7 @@ abstract class CloseTheme extends SocketTheme {
         }
     }
 
-    /** What the sender's buffer does not take at once is answered before it has gone. */
+    /** The answer to the first bytes arrives before the write has passed on those that exceed the sender's buffer. */
     @Test
     void aLargeFirstWriteAfterThePeersCloseFails() throws Exception {
         SocketPair pair = pair();
@@ -327,7 +327,7 @@ abstract class CloseTheme extends SocketTheme {
         assertEquals(1, other.server().getInputStream().read());
     }
 
-    /** What a server leaves of ten bytes. */
+    /** The server's use of ten bytes before it closes. */
     enum Leftover { UNREAD, PARTLY_READ, SHUT_DOWN, CAME_AFTER_SHUTDOWN }
 
     @Test

@@ -18,7 +18,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** What is left of a socket, and of its streams, that is closed, shut or at its end. */
+/** The behaviour of a socket, and of its streams, that is closed, shut or at its end. */
 abstract class ClosedTheme extends SocketTheme {
     @Test
     void everyGetterAndSetterOfAClosedSocketSaysSo() throws IOException {

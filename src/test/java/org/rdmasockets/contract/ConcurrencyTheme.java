@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmasockets.contract.SocketFixture.Ability;
 
-/** Several threads on one socket: whoever waits for another thread is woken by what wakes that one. */
+/** Several threads on one socket: a thread that waits for another is woken by what wakes that one. */
 abstract class ConcurrencyTheme extends SocketTheme {
     private static final int TOO_MUCH = 1 << 25;
 

@@ -26,7 +26,7 @@ import org.rdmasockets.contract.SocketFixture.Ability;
 
 /** Binding and connecting, and what both ends say of their addresses. */
 abstract class ConnectTheme extends SocketTheme {
-    /** An address that is nobody's (RFC 5737). */
+    /** An address that no host has (RFC 5737). */
     private static final InetAddress NOT_OURS = InetAddress.ofLiteral("192.0.2.1");
 
     @Test

@@ -11,7 +11,7 @@ import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 
-/** A handler that keeps the events of an identifier until somebody waits for them. */
+/** A handler that keeps the events of an identifier until a thread waits for them. */
 final class ConnectionEvents implements ConnectionHandler {
     private static final long LIMIT_SECONDS = 30;
 

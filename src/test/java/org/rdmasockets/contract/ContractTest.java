@@ -21,13 +21,13 @@ import org.rdmasockets.verbs.Gid;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** What the topics of {@link VerbsContract} share: an event loop, and things that are closed at the end. */
+/** The common base of the topics of {@link VerbsContract}: an event loop, and resources that are closed at the end. */
 abstract class ContractTest {
     /** Closed after the test, the last one first. */
     private final Deque<AutoCloseable> resources = new ArrayDeque<>();
     private EventLoop loop;
 
-    /** What the contract runs on. */
+    /** The provider, device and address under test. */
     abstract VerbsFixture fixture();
 
     @BeforeEach
@@ -71,7 +71,7 @@ abstract class ContractTest {
         return closing(new Pair(loop, fixture().address(), shared));
     }
 
-    /** Who accepts in trials whose accepting side may be in another JVM: somebody of this one, unless overridden. */
+    /** The acceptor for trials whose accepting side may be in another JVM: in this one unless overridden. */
     Holder<Acceptor> newAcceptor() throws VerbsException {
         return new Here<>(new Acceptor(provider(), fixture().address()));
     }

@@ -85,7 +85,7 @@ final class DatagramEnd implements AutoCloseable {
         return batch.workRequestId(0);
     }
 
-    /** What was received has to be that many bytes of that value, behind the routing header. */
+    /** Asserts that so many bytes of that value were received, behind the routing header. */
     void assertReceived(int bytes, int value) {
         assertEquals(AddressHandle.ROUTING_HEADER_BYTES + bytes, batch.lengthBytes(0), "length");
         byte[] expected = new byte[bytes];

@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
 
-/** What a datagram socket does, by the judgement of the JDK's own. */
+/** The behaviour of a datagram socket; the JDK's own sets the standard. */
 abstract class DatagramSocketContract {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
     private static final int GUARD_MILLIS = (int) (Await.LIMIT_SECONDS * 1000);
@@ -213,7 +213,7 @@ abstract class DatagramSocketContract {
         checkClosedByInterrupt(b);
     }
 
-    /** To somebody new, whose ways are to be found out. */
+    /** Sends to a new peer, whose way is still to be found out. */
     @ParameterizedTest
     @EnumSource
     void interruptsDoNotHinderASend(ThreadKind kind) throws Exception {
@@ -351,7 +351,7 @@ abstract class DatagramSocketContract {
             assertEquals(3, packet.getData()[0]);
             assertTrue(packet.getAddress().isLoopbackAddress(), packet.getSocketAddress().toString());
             assertEquals(server.getLocalPort(), packet.getPort());
-            assertThrows(IllegalArgumentException.class, () -> client.send(packet)); // which is the loopback's now
+            assertThrows(IllegalArgumentException.class, () -> client.send(packet)); // it has the loopback's address
             assertEquals(wildcard, client.getRemoteSocketAddress());
         }
     }
@@ -462,7 +462,7 @@ abstract class DatagramSocketContract {
             data.putInt(0, i);
             a.send(packet);
             if (i % WINDOW == WINDOW - 1) {
-                int last = answer(echo, i); // which others may have overtaken
+                int last = answer(echo, i); // others may have overtaken it
                 assertEquals(isInOrder() ? i : i / WINDOW, isInOrder() ? last : last / WINDOW);
             }
         }

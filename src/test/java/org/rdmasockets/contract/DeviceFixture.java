@@ -35,7 +35,7 @@ public final class DeviceFixture implements SocketFixture {
         return TestDevice.address6();
     }
 
-    /** In the test guest the devices' networks have one host; nobody else answers. */
+    /** In the test guest the devices' networks have one host; no other answers. */
     @Override
     public InetSocketAddress silentDestination(Keeper keeper) throws IOException {
         byte[] host = address().getAddress();

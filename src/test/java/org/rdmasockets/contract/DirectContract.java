@@ -25,7 +25,7 @@ import org.rdmasockets.RdmaSocket;
 
 /** RDMA sockets write from buffers of their own as from any memory. */
 abstract class DirectContract extends RdmaTheme {
-    /** More than anybody's buffers hold. */
+    /** More than the buffers of both ends hold. */
     private static final int TOO_MUCH = 1 << 25;
 
     private static RdmaBuffer filled(RdmaSocket socket, byte[] bytes) throws IOException {

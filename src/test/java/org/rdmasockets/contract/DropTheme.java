@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** An end drops its connection, with or without work in flight: what rdma-io tries with its transports and streams. */
 abstract class DropTheme extends SocketTheme {
-    /** More than anybody's buffers hold. */
+    /** More than the buffers of both ends hold. */
     private static final int TOO_MUCH = 1 << 25;
 
     /** rdma-io, transports: the peer sees a disconnect; streams: the end after the peer's drop, for ever. */

@@ -110,7 +110,7 @@ public final class End implements AutoCloseable {
         assertEquals(QueuePair.POSTED, queuePair.postReceive(receive), "post of an empty receive");
     }
 
-    /** What is in a piece of the region. */
+    /** The bytes of a piece of the region. */
     byte[] bytes(int offset, int length) {
         return memory.asSlice(offset, length).toArray(ValueLayout.JAVA_BYTE);
     }
@@ -144,7 +144,7 @@ public final class End implements AutoCloseable {
         return done;
     }
 
-    /** What is there now. */
+    /** Polls once without waiting; the number of completions. */
     int pollNow() throws VerbsException {
         return queue.poll(batch);
     }

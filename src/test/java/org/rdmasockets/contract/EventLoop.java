@@ -22,7 +22,7 @@ public final class EventLoop implements AutoCloseable {
         thread = Thread.ofPlatform().daemon().name("contract-events").start(this::run);
     }
 
-    /** What it drains. */
+    /** The connection manager that this drains. */
     public ConnectionManager manager() {
         return manager;
     }

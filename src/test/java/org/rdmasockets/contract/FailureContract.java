@@ -21,7 +21,7 @@ import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 import org.rdmasockets.verbs.WorkCompletions;
 
-/** What fails, and that it fails without harming anybody else. */
+/** Operations that fail, and harm no other connection. */
 abstract class FailureContract extends ContractTest {
     private static final byte UNTOUCHED = 77;
 
@@ -109,7 +109,7 @@ abstract class FailureContract extends ContractTest {
         for (int i = 0; i < 10; i++) {
             active.postReceive(10 + i, 0, 10);
         }
-        // What comes first on a new way may be taken in at once; what comes later is taken in when somebody looks.
+        // The first send over a new link may be taken in at once; later ones are taken in when a thread polls.
         duo.passive.tell(end -> send(end, 0, 1));
         active.awaitSuccess(10);
         duo.passive.tell(end -> send(end, 1, 10));

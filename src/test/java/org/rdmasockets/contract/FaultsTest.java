@@ -20,7 +20,7 @@ import org.rdmasockets.verbs.QueuePairAttributes.Field;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
-/** What a network card may do and memory never does, made to happen. */
+/** Faults that a network card may have and memory never has, made to happen. */
 class FaultsTest extends ContractTest {
     /** One per test: a removed device stays removed. */
     private final FaultDoor door = new FaultDoor(false);

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * TCP ports for those who must know one before they listen. They lie below the range of which Linux gives ports to who
- * asks for any (32,768 to 60,999 unless somebody changed {@code net.ipv4.ip_local_port_range}), and this process gives
+ * TCP ports for tests that must know one before they listen. They lie below the range from which Linux assigns
+ * ephemeral ports (32,768 to 60,999 unless {@code net.ipv4.ip_local_port_range} was changed), and this process gives
  * each of them only once: a port that was merely free a moment ago can be another test's by the time it is wanted. Any
  * thread.
  */
@@ -27,8 +27,8 @@ public final class FreePorts {
     /**
      * Finds one.
      *
-     * @param address where somebody will listen
-     * @return a port that is free there, and that nobody else gets
+     * @param address the local address of the later listener
+     * @return a port that is free there, and that is given only once
      * @throws IOException if there is none
      */
     public static int next(InetAddress address) throws IOException {
@@ -52,7 +52,7 @@ public final class FreePorts {
     /**
      * Finds several.
      *
-     * @param address where somebody will listen
+     * @param address the local address of the later listeners
      * @param count how many
      * @return the address with a port each
      * @throws IOException if there are not so many

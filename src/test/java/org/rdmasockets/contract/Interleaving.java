@@ -23,16 +23,16 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * One operation that may block, and what happens to its socket meanwhile, all at moments that a random number gives.
- * Whatever that is, the operation ends, and says why in the words of {@code java.net}.
+ * The operation ends in every case, and says why in the words of {@code java.net}.
  */
 final class Interleaving {
-    /** What may block. */
+    /** The operations, which may block. */
     private enum Operation { ACCEPT, CONNECT, READ, WRITE, LINGER_CLOSE }
 
-    /** What may happen meanwhile; a timeout is set before. */
+    /** The events during an operation; a timeout is set before. */
     private enum Event { CLOSE, INTERRUPT, TIMEOUT, SHUTDOWN, PEER }
 
-    /** What a plain SocketException may say of something that was ended by this end or the other. */
+    /** The messages of a plain SocketException whose connection was ended by this end or the other. */
     private static final Set<String> ENDS = Set.of("Socket closed", "Socket is closed", "Connection reset",
             "Connection reset by peer", "Broken pipe");
 
@@ -51,7 +51,7 @@ final class Interleaving {
     private final Operation operation;
     private final ThreadKind kind;
     private final Set<Event> events = EnumSet.noneOf(Event.class);
-    /** What to close at the end, last made first. */
+    /** Resources to close at the end, last made first. */
     private final Deque<AutoCloseable> opened = new ConcurrentLinkedDeque<>();
     private ServerSocket listener;
     /** The socket of the operation, null where it is the listener. */
@@ -135,7 +135,7 @@ final class Interleaving {
         victim.setSoTimeout(timeout);
     }
 
-    /** Somebody who listens, nobody, or nobody who answers. */
+    /** Chooses a destination that listens, one that refuses, or one that does not answer. */
     private void chooseDestination() throws IOException {
         switch (random.nextInt(3)) {
             case 0 -> listener.close();
@@ -264,7 +264,7 @@ final class Interleaving {
         }
     }
 
-    /** What a call threw, null for nothing; errors go on. */
+    /** The exception that a call threw, null for none; errors go on. */
     private static Exception outcome(Call<?> call) {
         try {
             call.result();

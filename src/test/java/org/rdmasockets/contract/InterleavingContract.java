@@ -31,9 +31,9 @@ public abstract class InterleavingContract implements SocketFixture.Keeper {
 
     private static final String SEED = "org.rdmasockets.test.seed";
     private static final int WARM_UP = 30;
-    /** What the JDK and the library open at first use, and keep. */
+    /** Descriptors that the JDK and the library open at first use, and keep. */
     private static final long SPARE_DESCRIPTORS = 8;
-    /** What the library may keep. */
+    /** Threads that the library may keep. */
     private static final long SPARE_THREADS = 4;
     /** A line of a thread dump; both kinds of threads are in it. */
     private static final Pattern OURS = Pattern.compile("#\\d+ \"(rdma-|interleaved ).*");
@@ -48,7 +48,7 @@ public abstract class InterleavingContract implements SocketFixture.Keeper {
     protected abstract SocketFixture fixture();
 
     /**
-     * What connections hold besides descriptors and threads.
+     * The resources of connections besides descriptors and threads.
      *
      * @return numbers by name
      * @throws IOException if they cannot be told
@@ -56,7 +56,7 @@ public abstract class InterleavingContract implements SocketFixture.Keeper {
     protected abstract Map<String, Long> holdings() throws IOException;
 
     /**
-     * What connections hold, for the message of a failure.
+     * The resources of connections, for the message of a failure.
      *
      * @return numbers, or more
      * @throws IOException if it cannot be told

@@ -73,7 +73,7 @@ abstract class LifetimeContract extends ContractTest {
             }
             duo.close();
         }
-        closing(new Duo(loop(), acceptor)); // nobody was harmed
+        closing(new Duo(loop(), acceptor)); // the acceptor still works
     }
 
     @Test
@@ -191,7 +191,7 @@ abstract class LifetimeContract extends ContractTest {
         }
     }
 
-    /** Posts writes as long as the queue pair is open; full queues are normal. What ended it. */
+    /** Posts writes as long as the queue pair is open; full queues are normal. Returns the error that ended it. */
     private static int writeUntilRefused(End end, long address, int key) {
         SendRequest send = new SendRequest(1).write(1, address, key).add(end.region, 0, 64).signalled();
         int error = QueuePair.POSTED;

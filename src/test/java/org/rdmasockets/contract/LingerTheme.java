@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * so long; zero, close is a reset.
  */
 abstract class LingerTheme extends SocketTheme {
-    /** Fits into anybody's buffers. */
+    /** Fits into the buffers of every family. */
     private static final int UNREAD = 40_000;
     private static final int TOO_MUCH = 1 << 25;
 

@@ -59,7 +59,7 @@ abstract class ManualConnectContract extends ContractTest {
         assertEquals(QueuePairState.READY_TO_SEND, pair.queryState());
     }
 
-    /** What was set comes back. */
+    /** Asserts that a query returns the attributes that were set. */
     private static void assertQueried(QueuePair pair, Gid gid, int index) throws VerbsException {
         assertEquals(QueuePairState.READY_TO_SEND, pair.state(), "remembered");
         QueuePairAttributes found = pair.query();

@@ -32,7 +32,7 @@ abstract class OptionTheme extends SocketTheme {
             ExtendedSocketOptions.TCP_KEEPINTERVAL, List.of(5, 75),
             ExtendedSocketOptions.TCP_KEEPCOUNT, List.of(3, 9));
 
-    /** An option that nobody has. */
+    /** An option that no socket has. */
     private static final SocketOption<Integer> UNKNOWN = new SocketOption<>() {
         @Override
         public String name() {

@@ -12,8 +12,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Callers that use a socket until their stack overflows, and catch that: it is nobody else's business. The JDK's own
- * TCP sockets keep that, too, but for the socket in hand, whose next writer may wait for ever.
+ * Callers that use a socket until their stack overflows, and catch that: nothing else is harmed. This holds for the
+ * JDK's own TCP sockets, too, except for the socket in hand, whose next writer may wait for ever.
  */
 abstract class OverflowContract extends RdmaTheme {
     private static final int OVERFLOWS = 12;
@@ -37,8 +37,8 @@ abstract class OverflowContract extends RdmaTheme {
 
     /**
      * How often the stack overflowed, or went as deep as counts for that: whenever a virtual thread parks, its frames
-     * go to the heap, and one that parks often enough has a stack as large as the heap. Whatever the socket says
-     * afterwards ends it, too.
+     * go to the heap, and one that parks often enough has a stack as large as the heap. An exception of the socket
+     * ends the count, too.
      */
     private static int overflows(Use use) {
         int overflows = 0;
@@ -64,7 +64,7 @@ abstract class OverflowContract extends RdmaTheme {
         }
     }
 
-    /** What goes on beside the overflows, on connections of their own. */
+    /** Traffic beside the overflows, on a connection of its own. */
     private Call<Void> others(ThreadKind kind, Call<?> until) throws IOException {
         SocketPair bystander = pair();
         return Call.run(kind, "bystanders", () -> {
@@ -137,7 +137,7 @@ abstract class OverflowContract extends RdmaTheme {
             try {
                 out.write(2);
             } catch (IOException e) {
-                return; // what must not be is that this never ends
+                return; // the write may fail; it must end
             }
         }).result();
         Call.run(kind, "close", pair.client()::close).result();

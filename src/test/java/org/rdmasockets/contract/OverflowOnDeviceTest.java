@@ -2,7 +2,7 @@ package org.rdmasockets.contract;
 
 import org.junit.jupiter.api.Tag;
 
-/** RDMA sockets on a device harm nobody when a caller's stack overflows. */
+/** With RDMA sockets on a device, a caller's stack overflow harms no other caller. */
 @Tag("device")
 class OverflowOnDeviceTest extends OverflowContract {
     @Override

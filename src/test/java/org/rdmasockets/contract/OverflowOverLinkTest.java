@@ -4,7 +4,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.rdmasockets.Transport;
 import org.rdmasockets.internal.sharedmemory.Linked;
 
-/** RDMA sockets over a link of shared memory, as between two processes, harm nobody when a caller's stack overflows. */
+/** Over a link of shared memory, as between two processes, a caller's stack overflow harms no other caller. */
 @ExtendWith(Linked.class)
 class OverflowOverLinkTest extends OverflowContract {
     @Override

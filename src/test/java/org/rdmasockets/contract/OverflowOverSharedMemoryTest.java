@@ -2,7 +2,7 @@ package org.rdmasockets.contract;
 
 import org.rdmasockets.Transport;
 
-/** RDMA sockets over shared memory harm nobody when a caller's stack overflows. */
+/** With RDMA sockets over shared memory, a caller's stack overflow harms no other caller. */
 class OverflowOverSharedMemoryTest extends OverflowContract {
     @Override
     SocketFixture fixture() {

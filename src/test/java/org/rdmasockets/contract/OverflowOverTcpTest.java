@@ -2,7 +2,7 @@ package org.rdmasockets.contract;
 
 import org.rdmasockets.Transport;
 
-/** RDMA sockets over TCP harm nobody when a caller's stack overflows. */
+/** With RDMA sockets over TCP, a caller's stack overflow harms no other caller. */
 class OverflowOverTcpTest extends OverflowContract {
     @Override
     SocketFixture fixture() {

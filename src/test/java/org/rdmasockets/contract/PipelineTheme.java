@@ -67,7 +67,7 @@ abstract class PipelineTheme extends SocketTheme {
         exchangePipelined(ThreadKind.VIRTUAL, new SocketPair(client, acceptFrom(listener)));
     }
 
-    /** Requests with up to 512 unanswered, as many as go before anybody reads. */
+    /** Sends requests, up to 512 of them unanswered; the writer is blocked before any reader starts. */
     private static void exchangePipelined(ThreadKind kind, SocketPair pair) throws Exception {
         int requests = 8 * IN_FLIGHT;
         Semaphore window = new Semaphore(IN_FLIGHT);
@@ -97,7 +97,7 @@ abstract class PipelineTheme extends SocketTheme {
         return ByteBuffer.allocate(MESSAGE).putInt(number).putInt(MESSAGE - Integer.BYTES, ~number).array();
     }
 
-    /** rdma-io, streams: both sides writing at once; here both are stuck before anybody reads. */
+    /** rdma-io, streams: both sides writing at once; here both writers block before either end reads. */
     @ParameterizedTest
     @EnumSource(ThreadKind.class)
     void bothWritersAreBlockedBeforeAnybodyReads(ThreadKind kind) throws Exception {

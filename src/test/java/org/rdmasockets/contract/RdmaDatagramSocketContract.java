@@ -13,7 +13,7 @@ import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
 
-/** What an RDMA datagram socket does over one transport. */
+/** The behaviour of an RDMA datagram socket over one transport. */
 @Bystanders
 abstract class RdmaDatagramSocketContract extends DatagramSocketContract {
     private final Transport wish;

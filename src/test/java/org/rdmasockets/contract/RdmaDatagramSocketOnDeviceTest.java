@@ -171,7 +171,7 @@ class RdmaDatagramSocketOnDeviceTest extends RdmaDatagramSocketContract {
         assertTrue(message.contains(TestDevice.name()) && message.contains("has no datagrams"), message);
     }
 
-    /** Whatever a stranger sends, the sockets go on. */
+    /** The sockets survive every message of a stranger. */
     @Test
     void hostileMessagesChangeNothing() throws Exception {
         assumeTrue(ABLE, "device limit: iWARP has no datagrams");
@@ -204,7 +204,7 @@ class RdmaDatagramSocketOnDeviceTest extends RdmaDatagramSocketContract {
         assertArrayEquals(sent, Arrays.copyOf(packet.getData(), packet.getLength()));
     }
 
-    /** Many who speak so once: only some are remembered, and that costs those who are forgotten nothing but UDP. */
+    /** Many strangers speak so once: only some are remembered, and a forgotten one only falls back to UDP. */
     @Test
     void manyStrangersDisplaceNobodyForLong() throws Exception {
         assumeTrue(ABLE, "device limit: iWARP has no datagrams");

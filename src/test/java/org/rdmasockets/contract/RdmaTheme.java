@@ -10,7 +10,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.rdmasockets.RdmaSocket;
 
-/** What themes need that only RDMA sockets have. They are test classes of their own, too: one after the other. */
+/** The base of themes that only RDMA sockets have. They are test classes of their own, too: one after the other. */
 @Execution(ExecutionMode.SAME_THREAD)
 abstract class RdmaTheme extends SocketTheme {
     /** Two connected sockets. */

@@ -28,7 +28,7 @@ import org.rdmasockets.ReceivedBytes;
 /** RDMA sockets lend what they have received. */
 abstract class ReceiveContract extends RdmaTheme {
     private static final int MUCH = 2_000_000;
-    /** More than anybody's buffers hold. */
+    /** More than the buffers of both ends hold. */
     private static final int TOO_MUCH = 1 << 25;
 
     private static byte[] copy(ReceivedBytes received) {

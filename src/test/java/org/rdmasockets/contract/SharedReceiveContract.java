@@ -234,7 +234,7 @@ abstract class SharedReceiveContract extends ContractTest {
         limitIs(0);
     }
 
-    /** What the device tells; one that does not refuses. */
+    /** Asserts the limit that the device tells; a device that cannot tell it refuses. */
     private void limitIs(int expected) throws VerbsException {
         if (device().supports(Capability.QUERY_STATE)) {
             assertEquals(expected, receives.queryLimit());

@@ -93,7 +93,7 @@ public abstract class SocketContract {
         }
     }
 
-    /** What a closed socket says. */
+    /** Answers of a closed socket. */
     @Nested
     class Ending extends ClosedTheme {
         @Override

@@ -9,7 +9,7 @@ import java.util.Optional;
 
 /** A family of sockets and the place where it is tried. */
 public interface SocketFixture {
-    /** What not every family or place has. */
+    /** Abilities that not every family or place has. */
     enum Ability {
         /** Addresses of version 6. */
         IPV6,
@@ -60,7 +60,7 @@ public interface SocketFixture {
     /**
      * Tells why something cannot be tried.
      *
-     * @param ability what is wanted
+     * @param ability the ability that a trial needs
      * @return the reason, empty if it can be tried
      */
     Optional<String> whyNot(Ability ability);

@@ -14,12 +14,12 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * What every theme of the contract needs: sockets of the family, closed at the end of each trial. Most of a trial is
+ * The base of all themes of the contract: sockets of the family, closed at the end of each trial. Most of a trial is
  * waiting, so those of one family run beside each other.
  */
 @Execution(ExecutionMode.CONCURRENT)
 abstract class SocketTheme implements SocketFixture.Keeper {
-    /** What to close, last made first. */
+    /** Resources to close, last made first. */
     private final Deque<AutoCloseable> kept = new ConcurrentLinkedDeque<>();
 
     /**

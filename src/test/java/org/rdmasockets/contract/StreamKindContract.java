@@ -15,7 +15,7 @@ abstract class StreamKindContract {
         return new StreamKindFixture(place(), kind());
     }
 
-    /** What {@code java.net} promises. */
+    /** The promises of {@code java.net}. */
     @Nested
     class Sockets extends SocketContract {
         @Override
@@ -42,7 +42,7 @@ abstract class StreamKindContract {
         }
     }
 
-    /** What the ends agree on. */
+    /** The agreement of both ends. */
     @Nested
     class Agreeing extends StreamKindTheme {
         @Override

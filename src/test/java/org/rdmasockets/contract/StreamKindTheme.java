@@ -19,7 +19,7 @@ import org.rdmasockets.StreamKind;
 
 /** How a stream is carried is agreed on when it is connected, and sizes are each end's own. */
 abstract class StreamKindTheme extends RdmaTheme {
-    /** What is proposed. */
+    /** The kind that is proposed. */
     abstract StreamKind kind();
 
     private Ends ends(RdmaSocket client, int serverBufferBytes, int serverMessageBytes) throws IOException {
@@ -108,7 +108,7 @@ abstract class StreamKindTheme extends RdmaTheme {
         }
     }
 
-    /** A message that nobody reads keeps what was written after it, and the end, waiting: in order and whole. */
+    /** An unread message holds up later writes, and the end of the stream: all arrives in order and whole. */
     @Test
     void aWriterIsHeldUpByAFullBufferAndGoesOn() throws Exception {
         Ends ends = ends(proposing(), 4096, 64);

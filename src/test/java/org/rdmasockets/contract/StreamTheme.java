@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Bytes arrive whole, in order and once, whoever waits for whom. */
+/** Bytes arrive whole, in order and once, whichever end waits for the other. */
 abstract class StreamTheme extends SocketTheme {
     private static final int MEGABYTE = 1 << 20;
 

@@ -11,9 +11,9 @@ import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * What the verbs contract says of two ends, over shared memory between two JVMs: the other one accepts. The rest of the
- * contract (devices, memory, manual connections, event pollers) is about one process; what only the death of a process
- * shows is in {@link BetweenProcessesTest}.
+ * The parts of the verbs contract with two ends, over shared memory between two JVMs: the other one accepts. The rest
+ * of the contract (devices, memory, manual connections, event pollers) is about one process; effects that only the
+ * death of a process shows are in {@link BetweenProcessesTest}.
  */
 class VerbsBetweenJvmsTest {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");

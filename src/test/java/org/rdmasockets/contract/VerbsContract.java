@@ -3,8 +3,8 @@ package org.rdmasockets.contract;
 import org.junit.jupiter.api.Nested;
 
 /**
- * What every provider of verbs does, whatever it is made of. A provider's test extends this and says in
- * {@link #fixture()} what to run on; devices differ in their capabilities, which each test asks.
+ * The contract of every provider of verbs. A provider's test extends this and says in {@link #fixture()} what to run
+ * on; devices differ in their capabilities, which each test asks.
  */
 public abstract class VerbsContract {
     /** A contract; what it runs on comes from {@link #fixture()}. */
@@ -12,7 +12,7 @@ public abstract class VerbsContract {
     }
 
     /**
-     * What to run on.
+     * The provider, device and address to run on.
      *
      * @return provider, device and address; the same for all tests
      */

@@ -4,7 +4,7 @@ import java.net.InetAddress;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
- * What a verbs contract runs on.
+ * The provider, device and address that a verbs contract runs on.
  *
  * @param provider the provider under test
  * @param device the name of one of its devices

@@ -6,6 +6,6 @@
  * which proves the suite. Where a family differs, its fixture says why, the reason is printed, and the trial is
  * skipped: nothing is weakened to fit a device.
  *
- * <p>Trials that wait for a thread to block look at the thread ({@code Call.awaitBlocked}); nobody sleeps and hopes.
+ * <p>Trials that wait for a thread to block look at the thread ({@code Call.awaitBlocked}); they do not sleep and hope.
  */
 package org.rdmasockets.contract;

@@ -151,7 +151,7 @@ abstract class AccessTrials extends EndpointTrial {
         assertEquals(400, there.segment().get(ValueLayout.JAVA_LONG, 0));
     }
 
-    /** What is longer than the send queue goes on, whoever waits for what. */
+    /** A write longer than the send queue goes on, with no waiter and with a waiter for something else. */
     @Test
     void aLongWriteGoesOnWhoeverWaits() throws Exception {
         Pair pair = connect(builder().sendQueue(4), builder());

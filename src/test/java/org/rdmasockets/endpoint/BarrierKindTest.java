@@ -23,7 +23,7 @@ class BarrierKindTest {
         }
     }
 
-    /** What somebody tells is whom he has heard of; it waits at the other until that listens. */
+    /** A node tells another the set of nodes that it has heard of; the set waits there until that node listens. */
     private static void play(BarrierKind kind, int count) {
         List<Deque<BarrierKind.Step>> left = new ArrayList<>();
         List<BitSet> known = new ArrayList<>();

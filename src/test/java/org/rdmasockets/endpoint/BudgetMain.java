@@ -30,7 +30,7 @@ final class BudgetMain {
         }
     }
 
-    /** What there is no memory for is tried again, until it can be had or its sender is gone. */
+    /** Receives again and again: a message without memory is retried until there is some, or its sender is gone. */
     private static void receive(RdmaEndpoint endpoint) {
         String said = "";
         while (true) {

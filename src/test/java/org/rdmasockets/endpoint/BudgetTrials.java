@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.interop.Program;
 
-/** What all peers of a process together may make it keep, in a process that has little. */
+/** The most memory that all peers together can make a process keep, in a process that has little. */
 abstract class BudgetTrials extends EndpointTrial {
     private static final int MIB = 1 << 20;
     private static final Duration LONG = Duration.ofMinutes(10);
@@ -53,7 +53,7 @@ abstract class BudgetTrials extends EndpointTrial {
         first.close();
         awaitLease(endpoints.get(2), MIB);
         refused(EndpointException.Reason.REFUSED, "at most 0 bytes", () -> endpoints.get(0).requestRemote(1, LONG));
-        endpoints.get(1).close(); // what it had goes back with it
+        endpoints.get(1).close(); // its close returns its leases
         awaitLease(endpoints.get(3), 2 * MIB);
     }
 
@@ -69,7 +69,7 @@ abstract class BudgetTrials extends EndpointTrial {
         awaitLease(endpoints.get(1), 8);
     }
 
-    /** What was handed over counts until the application takes it, which this one never does. */
+    /** A lease that was handed over counts until the application takes it, which this peer never does. */
     @Test
     void whatIsHandedOverStaysInTheBudget() throws Exception {
         List<RdmaEndpoint> endpoints = connect(peer("-Dorg.rdmasockets.leasedMebibytes=2"), 2);
@@ -91,7 +91,7 @@ abstract class BudgetTrials extends EndpointTrial {
         String limit = peer.awaitLine("limit:");
         assertTrue(limit.contains("raise -Dorg.rdmasockets.messageMebibytes"), limit);
         assertFalse(send.isDone());
-        endpoints.get(2).send(filled(endpoints.get(2), 5000, 2)); // which has come as one piece
+        endpoints.get(2).send(filled(endpoints.get(2), 5000, 2)); // a message of one piece
         endpoints.get(2).receive(PATIENCE);
         endpoints.get(0).close();
         send.await(PATIENCE);
@@ -126,7 +126,7 @@ abstract class BudgetTrials extends EndpointTrial {
                 assertEquals(EndpointException.Reason.REFUSED, e.reason(), e::getMessage);
             }
         }
-        if (!fixture().device().equals("sharedmemory")) { // which has files for it, and no such limit
+        if (!fixture().device().equals("sharedmemory")) { // shared memory allocates in files, without such a limit
             assertTrue(granted < 2, "granted: " + granted);
         }
         endpoints.get(1).send(filled(endpoints.get(1), 5000, 1));

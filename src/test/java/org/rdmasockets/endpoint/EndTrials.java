@@ -242,7 +242,7 @@ abstract class EndTrials extends EndpointTrial {
     @Test
     void aPeerThatLeavesSaysSoAlsoWithoutCredits() throws Exception {
         Pair pair = connect();
-        pair.server().link.connection().locked(() -> { // which takes nothing in meanwhile
+        pair.server().link.connection().locked(() -> { // the server takes nothing in meanwhile
             for (int i = 0; i < 50; i++) {
                 pair.client().link.connection().locked(() -> pair.client().link.sends
                         .tell(new ControlMessage(Header.of(Header.Kind.LEASE_RELEASE))));

@@ -5,12 +5,12 @@ import org.junit.jupiter.api.Tag;
 import org.rdmasockets.contract.Bystanders;
 
 /**
- * What endpoints do, whatever device they go over. A test extends this and says in {@link #fixture()} what to run on;
- * what a device lacks is refused there, and tested as such.
+ * The contract of endpoints over all devices. A test extends this and says in {@link #fixture()} what to run on; what a
+ * device lacks is refused there, and tested as such.
  */
 @Bystanders
 abstract class EndpointContract {
-    /** What to run on. */
+    /** The device and address to run on. */
     abstract EndpointFixture fixture();
 
     /** {@link ConnectTrials}. */

@@ -3,7 +3,7 @@ package org.rdmasockets.endpoint;
 import java.net.InetAddress;
 
 /**
- * What an endpoint contract runs on.
+ * The device and address that an endpoint contract runs on.
  *
  * @param device the name of a device
  * @param address a local address of it

@@ -23,7 +23,7 @@ final class EndpointSoak {
     private static final int PARTS = 10;
     private static final int MESSAGE_BYTES = 64;
     private static final int LEASE_BYTES = 4096;
-    /** What a garbage collector and an allocator may move up and down. */
+    /** The memory that a garbage collector and an allocator may move up and down. */
     private static final long SLACK_KIB = 64 << 10;
 
     private final String device;

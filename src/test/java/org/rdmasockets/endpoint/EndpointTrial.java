@@ -23,7 +23,7 @@ import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.verbs.AccessFlag;
 
-/** What the topics of {@link EndpointContract} share: connected endpoints, and things that are closed at the end. */
+/** The base of the topics of {@link EndpointContract}: connected endpoints, and resources closed at the end. */
 @Execution(ExecutionMode.CONCURRENT)
 abstract class EndpointTrial {
     /** Long enough for anything on an emulated machine. */
@@ -37,7 +37,7 @@ abstract class EndpointTrial {
     record Pair(RdmaEndpoint client, RdmaEndpoint server) {
     }
 
-    /** What the contract runs on. */
+    /** The device and address under test. */
     abstract EndpointFixture fixture();
 
     @AfterEach

@@ -266,7 +266,7 @@ abstract class GroupTrials extends EndpointTrial {
         other.failure(IOException.class);
     }
 
-    /** Where a node listens for others over RDMA, as it tells everybody who calls it as node 1 over TCP. */
+    /** The address where a node listens for others over RDMA, as it tells each caller that calls as node 1 over TCP. */
     private static InetSocketAddress entrance(InetSocketAddress node) throws Exception {
         try (Socket caller = TcpExchangeTest.dial(node)) {
             caller.setSoTimeout(30_000);
@@ -286,7 +286,7 @@ abstract class GroupTrials extends EndpointTrial {
         return ByteBuffer.allocate(NodeEntrance.PASS_BYTES).putInt(rank).putInt(token).array();
     }
 
-    /** Whoever comes first with the number of a node, or with none, is refused; the group forms nevertheless. */
+    /** A caller that comes first with the number of a node, or with none, is refused; the group forms nevertheless. */
     @Test
     void strangersTakeNobodysPlace() throws Exception {
         List<InetSocketAddress> nodes = TcpExchangeTest.freeAddresses(2);
@@ -309,7 +309,7 @@ abstract class GroupTrials extends EndpointTrial {
         }
     }
 
-    /** What one node shows another opens neither that a second time nor a third. */
+    /** The pass that a node shows another opens neither that one a second time nor a third node. */
     @Test
     void aPassIsGoodForOneConnectionToOneNode() throws Exception {
         List<InetSocketAddress> nodes = TcpExchangeTest.freeAddresses(3);

@@ -22,7 +22,7 @@ import org.rdmasockets.verbs.AccessFlag;
 abstract class LeaseTrials extends EndpointTrial {
     private static final Duration SHORT = Duration.ofSeconds(1);
 
-    /** async-rdma: the lease example. Nobody calls anything on the lending side. */
+    /** async-rdma: the lease example. The lending side calls nothing. */
     @Test
     void memoryOfThePeerIsRequestedUsedAndReleased() throws Exception {
         Pair pair = connect();
@@ -257,7 +257,7 @@ abstract class LeaseTrials extends EndpointTrial {
         pair.client().requestRemote(900);
     }
 
-    /** Nobody changes what the application has looked at already. */
+    /** The peer cannot change memory that it has handed over. */
     @Test
     void theKeyOfWhatWasHandedOverOpensNothing() throws Exception {
         Pair pair = connect();

@@ -17,13 +17,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 
-/** Callers that use an endpoint until their stack overflows, and catch that: it is nobody else's business. */
+/** Callers that use an endpoint until their stack overflows, and catch that: nothing else is harmed. */
 abstract class OverflowTrials extends EndpointTrial {
     private static final int OVERFLOWS = 4;
     /** On a device each call is a system call, and there are as many as a stack has frames. */
     private static final int SECONDS = 300;
     private static final int BYTES = 64;
-    /** Of a thread that overflows soon: most of the frames are within what {@code StackRoom} asks for. */
+    /** Stack of a thread that overflows soon: most of its frames are within what {@code StackRoom} asks for. */
     private static final long STACK_BYTES = 192 << 10;
 
     /** Uses an endpoint at any depth. */
@@ -32,7 +32,7 @@ abstract class OverflowTrials extends EndpointTrial {
         void once() throws Exception;
     }
 
-    /** What a caller does with the client's end; it ends well, whatever others do. */
+    /** The use that a caller makes of the client's end; it succeeds, whatever other connections do. */
     private enum Way {
         SEND {
             @Override
@@ -134,7 +134,7 @@ abstract class OverflowTrials extends EndpointTrial {
         region.close();
     }
 
-    /** What goes on beside the overflows, on a connection of its own. */
+    /** Traffic beside the overflows, on a connection of its own. */
     private Call<Void> bystanders(Call<?> until) throws Exception {
         Pair pair = connect();
         return run("bystanders", () -> {

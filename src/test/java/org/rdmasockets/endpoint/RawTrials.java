@@ -118,7 +118,7 @@ abstract class RawTrials extends EndpointTrial {
         }
     }
 
-    /** async-rdma, cancel safety: a receive that nobody waits for keeps its memory until something has come. */
+    /** async-rdma, cancel safety: a receive without a waiter keeps its memory until a message has come. */
     @Test
     void aRawReceiveKeepsItsMemoryUntilItsCompletion() throws Exception {
         Pair pair = connectRaw();

@@ -30,7 +30,7 @@ abstract class RegionTrials extends EndpointTrial {
                         assertEquals(size, region.segment().byteSize());
                         assertEquals(0, region.segment().address() % alignment);
                         assertEquals(-1, region.segment().mismatch(MemorySegment.ofArray(new byte[(int) size])));
-                        region.segment().fill((byte) 1); // whoever gets it next finds zeros again
+                        region.segment().fill((byte) 1); // the next owner finds zeros again
                     }
                 }
             }
@@ -115,7 +115,7 @@ abstract class RegionTrials extends EndpointTrial {
         refused(EndpointException.Reason.CLOSED, "closed", () -> pair.client().allocate(64));
     }
 
-    /** Memory that the kernel may yet write to is given to nobody else. */
+    /** Memory that the kernel may still write to is not reused. */
     @Test
     void aRegionThatIsBeingReadIntoEndsAfterThat() throws Exception {
         Pair pair = connect();

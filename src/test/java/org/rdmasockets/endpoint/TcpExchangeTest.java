@@ -30,7 +30,7 @@ class TcpExchangeTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final int MAGIC = 0x52444558;
 
-    /** Addresses that nobody else gets. */
+    /** Addresses whose ports are given only once. */
     static List<InetSocketAddress> freeAddresses(int count) throws IOException {
         return FreePorts.next(InetAddress.ofLiteral("127.0.0.1"), count);
     }
@@ -46,7 +46,7 @@ class TcpExchangeTest {
         for (int size = 1; size <= 5; size++) {
             List<InetSocketAddress> nodes = freeAddresses(size);
             List<Call<List<byte[]>>> calls = new ArrayList<>();
-            for (int rank = size - 1; rank >= 0; rank--) { // those who call come first
+            for (int rank = size - 1; rank >= 0; rank--) { // the callers come first
                 calls.add(node(nodes, rank));
             }
             for (Call<List<byte[]>> call : calls) {
@@ -59,7 +59,7 @@ class TcpExchangeTest {
         }
     }
 
-    /** ibverbs-rs: truncated frames are rejected; here nobody is harmed by them. */
+    /** ibverbs-rs: truncated frames are rejected; here they do no harm. */
     @Test
     void strangersAreHungUpOn() throws Exception {
         List<InetSocketAddress> nodes = freeAddresses(2);
@@ -77,7 +77,7 @@ class TcpExchangeTest {
         assertArrayEquals(new byte[] {1, 7}, lower.result().get(1));
     }
 
-    /** Somebody who says a byte now and then is not heard for ever. */
+    /** A caller that sends a byte now and then is hung up on in the end. */
     @Test
     void whoTricklesIsHungUpOn() throws Exception {
         List<InetSocketAddress> nodes = freeAddresses(2);
@@ -97,7 +97,7 @@ class TcpExchangeTest {
         lower.result();
     }
 
-    /** Those who say nothing, and those who say that they are node 1 and stay. */
+    /** Strangers that say nothing, and strangers that say that they are node 1 and stay. */
     @Test
     void manyStrangersKeepNobodyOut() throws Exception {
         List<InetSocketAddress> nodes = freeAddresses(2);
@@ -126,7 +126,7 @@ class TcpExchangeTest {
         }
     }
 
-    /** A stranger calls first, as node 1, and says what a node would say that answers: nobody listens to that. */
+    /** A stranger calls first, as node 1, and also sends the answer of a node: the answer is ignored. */
     @Test
     void aCallerTakesNobodysPlace() throws Exception {
         List<InetSocketAddress> nodes = freeAddresses(3);
@@ -248,7 +248,7 @@ class TcpExchangeTest {
         }
     }
 
-    /** What node {@code rank} says when it calls. */
+    /** The frame that node {@code rank} sends when it calls. */
     static byte[] call(int rank) {
         return frame(MAGIC, rank, 1, 2, 3, 4);
     }

@@ -4,8 +4,8 @@ import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 
 /**
- * A thing of the other JVM. What is asked of it runs there, in a thread of the caller's kind; once it is forgotten
- * here, it is forgotten there.
+ * A thing of the other JVM. A question to it runs there, in a thread of the caller's kind; once it is forgotten here,
+ * it is forgotten there.
  *
  * @param <S> type of the thing
  */

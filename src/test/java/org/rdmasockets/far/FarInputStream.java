@@ -13,7 +13,7 @@ final class FarInputStream extends InputStream {
         this.far = far;
     }
 
-    /** What a read gave: its result, and the bytes if there are any. */
+    /** The result of a read, and the bytes if there are any. */
     private record Piece(int count, byte[] bytes) implements Serializable {
         static Piece read(InputStream in, int arrayLength, int offset, int length) throws IOException {
             byte[] array = arrayLength < 0 ? null : new byte[arrayLength];

@@ -44,7 +44,7 @@ final class Line implements Closeable {
         }
     }
 
-    /** What is done with a message; it must not wait. */
+    /** Takes messages; it must not wait. */
     interface Receiver {
         /** Takes one. */
         void take(Object message);

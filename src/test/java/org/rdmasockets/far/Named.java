@@ -9,7 +9,7 @@ import java.util.Map;
 import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.Transport;
 
-/** What cannot be serialized and travels by its name: options, of which both JVMs have the same, and transports. */
+/** Things that cannot be serialized and travel by their name: options, the same in both JVMs, and transports. */
 sealed interface Named extends Serializable {
     /** The thing of that name here. */
     Object find();
@@ -44,7 +44,7 @@ sealed interface Named extends Serializable {
         }
     }
 
-    /** An option that nobody here knows. */
+    /** An option that is unknown here. */
     record Stranger(String name, Class<Integer> type) implements SocketOption<Integer> {
     }
 

@@ -82,7 +82,7 @@ public final class OtherJvm implements AutoCloseable {
     private void complete(Object message) {
         Reply reply = (Reply) message;
         Waiter waiter = waiters.remove(reply.number());
-        if (waiter != null) { // nobody waits for the end of an interrupt
+        if (waiter != null) { // an interrupt has no waiter
             waiter.reply = reply;
             LockSupport.unpark(waiter.thread);
         }
@@ -92,10 +92,10 @@ public final class OtherJvm implements AutoCloseable {
      * Makes a thing there.
      *
      * @param <T> its type
-     * @param <E> what the maker may throw
+     * @param <E> type of the exception that the maker may throw
      * @param maker makes it
      * @return the thing
-     * @throws E what the maker throws
+     * @throws E thrown by the maker
      */
     public <T, E extends Exception> Far<T> make(Question<Void, T, E> maker) throws E {
         return make(NOTHING, maker);
@@ -140,7 +140,7 @@ public final class OtherJvm implements AutoCloseable {
                 line.send(leaving.take());
             }
         } catch (IOException | InterruptedException e) {
-            gone = true; // which ends all calls: the reader notices it, too
+            gone = true; // ends all calls: the reader notices it, too
         }
     }
 

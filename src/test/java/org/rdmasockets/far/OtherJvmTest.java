@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 
-/** What a contract between two JVMs relies on: answers, failures, kinds of threads, interrupts, and the end. */
+/** The basis of a contract between two JVMs: answers, failures, kinds of threads, interrupts, and the end. */
 class OtherJvmTest {
     private static OtherJvm other;
 

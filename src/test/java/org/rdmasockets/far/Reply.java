@@ -7,7 +7,7 @@ import java.io.Serializable;
  *
  * @param number of the call
  * @param value result, which may be null
- * @param failure what it threw, or null
+ * @param failure the exception or error that it threw, or null
  * @param interrupted whether the thread's interrupt status was set at the end
  * @param interruptsTaken how many later interrupts of the caller reached it
  */

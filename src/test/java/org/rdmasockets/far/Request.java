@@ -7,7 +7,7 @@ import java.io.Serializable;
  *
  * @param number of the call
  * @param thing number of the thing that is asked; 0 for none
- * @param question what to run
+ * @param question the question to run
  * @param keep whether the result stays there, and its number is the answer
  * @param virtual whether to run it in a virtual thread
  * @param interrupted whether the caller was interrupted before

@@ -8,7 +8,7 @@
  * <p>Each call runs in a thread of its own there ({@code Servant}), of the same kind as the caller's, virtual or
  * platform. An interrupt of the caller is passed on to that thread and stays there, so that the interrupt status
  * afterwards is what the thread there made of it. Whether a caller is blocked is asked of that thread too
- * ({@code Blocked}). What is forgotten here is forgotten there.
+ * ({@code Blocked}). A thing that is forgotten here is forgotten there.
  *
  * <p>The way between the two is plain TCP: nothing of what is tried carries its own trial.
  */

@@ -38,8 +38,8 @@ import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionParameters;
 
 /**
- * What is thrown while a connection arrives costs that one and no place in the backlog, and so does a peer that does
- * not finish its handshake. Nobody accepts here: who connects needs a place.
+ * A throwable that is thrown while a connection arrives costs that connection and no place in the backlog, and so does
+ * a peer that does not finish its handshake. No thread accepts here: each connect needs a place.
  */
 class ArrivalFaultsTest {
     private static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 0);
@@ -57,7 +57,7 @@ class ArrivalFaultsTest {
         MAKE,
         /** Its needs are made. */
         ALLOCATE,
-        /** What to answer is asked for. */
+        /** The stream is asked for the parameters of the answer. */
         PARAMETERS,
         /** The request is accepted. */
         ACCEPT,
@@ -159,7 +159,7 @@ class ArrivalFaultsTest {
         return socket;
     }
 
-    /** As many as the backlog takes connect while nobody accepts, and are accepted then. */
+    /** As many clients as the backlog takes connect before any is accepted, and are accepted then. */
     private void assertAllPlacesFree(InetSocketAddress to) throws IOException {
         List<RdmaSocket> clients = new ArrayList<>();
         for (int i = 0; i < BACKLOG; i++) {

@@ -14,7 +14,7 @@ import org.rdmasockets.interop.TestBed;
  * A blocking call in a virtual thread of its own, and how it ended. Every wait is bounded.
  */
 final class Attempt {
-    /** What is attempted; the number is what a read returned, or 0. */
+    /** The call that is attempted; it returns the result of a read, or 0. */
     @FunctionalInterface
     interface Call {
         int run() throws IOException;

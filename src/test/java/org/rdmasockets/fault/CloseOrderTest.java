@@ -26,7 +26,7 @@ import org.rdmasockets.internal.provider.Replacement;
 import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
 
 /**
- * A thread that closes a socket has done everything else when it wakes those who wait there: a program that closes it
+ * A thread that closes a socket has done everything else when it wakes the waiters there: a program that closes it
  * to end a write, and marks that as done, has marked it before the write ends, as over TCP.
  */
 class CloseOrderTest {

@@ -37,8 +37,8 @@ import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.QueuePair;
 
 /**
- * What completion queues of devices do to sockets and endpoints, and memory never does: they say nothing of a peer's
- * death, as those of RoCE; they tell data and the end of everything at once; they lag behind.
+ * Faults of the completion queues of devices, which memory never has, seen by sockets and endpoints: they say nothing
+ * of a peer's death, as those of RoCE; they tell data and the end of everything at once; they lag behind.
  */
 class CompletionFaultsTest {
     private static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 0);

@@ -28,8 +28,8 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Connections that cannot come about end in the exception of java.net, in time, and keep nobody else waiting. Runs as
- * root in the guest: it makes hosts that do not answer.
+ * Connections that cannot come about end in the exception of java.net, in time, and keep no other connection waiting.
+ * Runs as root in the guest: it makes hosts that do not answer.
  */
 @Tag("device")
 class ConnectFailureTest {
@@ -44,7 +44,7 @@ class ConnectFailureTest {
 
     private EchoService others;
 
-    /** On d0 nobody has to answer ARP, on v0 the second one needs no ARP: both get packets and say nothing. */
+    /** On d0 no host has to answer ARP, on v0 the second one needs no ARP: both get packets and say nothing. */
     @BeforeAll
     static void makeSilentHosts() throws IOException, InterruptedException {
         if (TestBed.iwarp()) {

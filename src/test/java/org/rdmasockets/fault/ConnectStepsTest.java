@@ -25,8 +25,8 @@ import org.rdmasockets.internal.sharedmemory.FaultDoor;
 import org.rdmasockets.verbs.ConnectionEvent;
 
 /**
- * Which thread takes which step of a connect where it takes time to find the way, and calls may block, as over a
- * device: each change of threads costs more than most steps.
+ * The thread of each step of a connect where it takes time to find the way, and calls may block, as over a device: each
+ * change of threads costs more than most steps.
  */
 class ConnectStepsTest {
     private static final int TIMEOUT_MILLIS = 60_000;

@@ -73,8 +73,8 @@ final class DeviceDeleted {
     }
 
     /**
-     * Who waits when it happens may hear of the reset first: soft-iWARP ends its queue pairs before it tells, and the
-     * peers here are on the same device. From then on the reason is known.
+     * A thread that is blocked at that moment may see the reset first: soft-iWARP ends its queue pairs before it tells,
+     * and the peers here are on the same device. From then on the reason is known.
      */
     private static boolean saysWhyOrReset(Attempt.Outcome outcome) {
         return saysWhy(outcome) || outcome.failure() instanceof SocketException e

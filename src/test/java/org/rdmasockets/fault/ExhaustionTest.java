@@ -62,7 +62,7 @@ class ExhaustionTest {
         });
     }
 
-    /** What befalls the process. */
+    /** The trial that a process must outlive. */
     private interface Trial {
         void run(Process process, BufferedReader output, int port) throws Exception;
     }
@@ -93,7 +93,7 @@ class ExhaustionTest {
             }
         } catch (IOException | AssertionError e) {
             String threads = threadsOf(process);
-            process.toHandle().destroyForcibly(); // what it has said can still be read
+            process.toHandle().destroyForcibly(); // its output can still be read
             throw new AssertionError(e + "; the process said: " + String.join("\n", output.readAllLines())
                     + "\n" + threads, e);
         } finally {
@@ -104,7 +104,7 @@ class ExhaustionTest {
         }
     }
 
-    /** What its threads do. */
+    /** The stacks of its threads. */
     private static String threadsOf(Process process) throws IOException {
         return new String(new ProcessBuilder(System.getProperty("java.home") + "/bin/jstack", "" + process.pid())
                 .redirectErrorStream(true).start().getInputStream().readAllBytes(), StandardCharsets.UTF_8);

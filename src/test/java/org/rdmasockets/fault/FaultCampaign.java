@@ -29,7 +29,7 @@ final class FaultCampaign implements AutoCloseable {
     private static final int WARM_UP = 20;
     private static final int ERRORS_OF_SESSION = 1000;
     private static final int ROUNDS_PER_COUNT = 20;
-    /** Errors that are planned for a round in each process; less than half of them find somebody. */
+    /** Errors that are planned for a round in each process; less than half of them are thrown. */
     private static final int PLANS = Integer.getInteger("org.rdmasockets.test.faults.plans", 16);
     private static final int VICTIMS = 6;
     private static final int MOST_COMPLAINTS = 20;
@@ -140,7 +140,7 @@ final class FaultCampaign implements AutoCloseable {
         System.out.println("FAILED  " + what);
     }
 
-    /** What did not hold. */
+    /** The violations found. */
     List<String> complaints() {
         return complaints;
     }
@@ -257,7 +257,7 @@ final class FaultCampaign implements AutoCloseable {
         return transports.get(random.nextInt(transports.size()));
     }
 
-    /** Errors that are thrown in a process in one round, as far as anybody comes by. */
+    /** The errors of a round in a process, each thrown if a thread comes by its point. */
     private List<InjectedFault.Plan> plans(FaultProcess process) {
         List<InjectedFault.Plan> plans = new ArrayList<>();
         for (int i = 0; i < PLANS; i++) {
@@ -297,7 +297,7 @@ final class FaultCampaign implements AutoCloseable {
      *
      * @param serves in which process
      * @param side by whose threads
-     * @param place what its text has in it
+     * @param place a pattern that its text matches
      * @param burst at how many points more it is thrown each time
      * @return how many points there are
      */
@@ -322,7 +322,7 @@ final class FaultCampaign implements AutoCloseable {
      *
      * @param side by whose threads; with {@code LOADING}, where another class is used for the first time
      * @param serves in which process
-     * @param place what the point's text has in it
+     * @param place a pattern that the point's text matches
      * @param burst at how many points more it is thrown each time
      * @return how many points there are
      */
@@ -342,9 +342,9 @@ final class FaultCampaign implements AutoCloseable {
     }
 
     /**
-     * All planned errors, then a look at everybody: each error costs one connection at most, and none of those that
-     * are not meant to fail if it is the first one that is thrown in the thread of a victim. False if the processes are
-     * of no use any more.
+     * Throws all planned errors, then checks every connection: each error costs one connection at most, and the first
+     * error that is thrown in the thread of a victim costs no other connection. False if the processes are of no use
+     * any more.
      */
     private boolean round(List<InjectedFault.Plan> served, List<InjectedFault.Plan> connected, List<String> victims)
             throws Exception {

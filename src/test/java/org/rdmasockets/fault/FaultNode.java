@@ -43,7 +43,7 @@ import org.rdmasockets.internal.lock.Rescues;
 final class FaultNode {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
     private static final int BYSTANDERS = 20;
-    /** So many of them are over TCP, if anybody is. */
+    /** The number of bystanders over TCP, if TCP is used. */
     private static final int OVER_TCP = 5;
     /** Longest wait for anything. */
     private static final int PATIENCE_MILLIS = Integer.getInteger("org.rdmasockets.test.faults.millis", 30_000);
@@ -51,7 +51,7 @@ final class FaultNode {
     static final String PATIENCE_OPTION = "-Dorg.rdmasockets.test.faults.millis=" + PATIENCE_MILLIS;
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final int MAX_FRAME = 20_000;
-    /** Longest piece, which a connection takes in while nobody reads at the other end. */
+    /** Longest piece, which a connection takes in before the other end reads. */
     private static final int MAX_PIECE = 30_000;
     private static final int MAX_PIECES = 6;
     /** More than the bursts of a round have errors for one connection. */

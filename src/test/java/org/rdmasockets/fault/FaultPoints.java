@@ -34,7 +34,7 @@ import java.util.stream.Stream;
  * where the JVM may throw an {@code Error}.
  */
 final class FaultPoints {
-    /** What happens at a point. */
+    /** The event at a point. */
     enum Kind {
         /** A method begins: the stack may be at its end. */
         ENTRY,
@@ -65,7 +65,7 @@ final class FaultPoints {
     private static final ClassDesc HOOK = ClassDesc.of(InjectedFault.class.getName());
     private static final MethodTypeDesc INT_TO_VOID = MethodTypeDesc.of(ConstantDescs.CD_void, ConstantDescs.CD_int);
     private static final String LIBRARY = "org/rdmasockets/";
-    /** What neither allocates nor loads anything; where the stack may end, the caller's beginning stands for it. */
+    /** Classes that neither allocate nor load anything; where the stack may end, the caller's beginning covers it. */
     private static final Set<String> HARMLESS = Set.of("java/lang/invoke/VarHandle", "java/lang/Math",
             "java/lang/Object", "java/util/concurrent/locks/LockSupport", "java/lang/Integer", "java/lang/Long",
             "java/util/Objects",
@@ -76,8 +76,8 @@ final class FaultPoints {
             "isHeldByCurrentThread");
     /**
      * The same of single methods, after a look at their source in the JDK: they read fields, or take an entry out of a
-     * table or a ring, with keys whose {@code hashCode} and {@code equals} are harmless, too. What iterates is not
-     * among them (an iterator is an object), nor what makes a view at its first call ({@code Map.values}).
+     * table or a ring, with keys whose {@code hashCode} and {@code equals} are harmless, too. Methods that iterate are
+     * not among them (an iterator is an object), nor are those that make a view at the first call ({@code Map.values}).
      */
     private static final Set<String> HARMLESS_METHODS = Set.of("Map.get", "Map.remove", "HashMap.get", "HashMap.remove",
             "ConcurrentHashMap.get", "Set.remove", "Set.contains", "SequencedSet.remove", "List.get", "List.clear",
@@ -92,7 +92,7 @@ final class FaultPoints {
             "ByteBuffer.hasRemaining",
             "Thread.isAlive", "Semaphore.release", "ServerSocket.isClosed", "Socket.isClosed", "Logger.isDebugEnabled",
             "Logger.isTraceEnabled", "Logger.isInfoEnabled",
-            // What is called is code of this library, with points of its own; nothing of the JDK is in between.
+            // These call code of this library, with points of its own; nothing of the JDK is in between.
             "AutoCloseable.close", "Runnable.run", "Consumer.accept", "BiConsumer.accept", "Predicate.test",
             "Supplier.get", "Callable.call", "Function.apply", "Executor.execute");
 
@@ -141,7 +141,7 @@ final class FaultPoints {
         });
     }
 
-    /** What an instruction may throw for. */
+    /** The points of an instruction: the errors that it may throw. */
     private static List<Point> errors(String owner, CodeElement element) {
         List<Point> found = new ArrayList<>();
         switch (element) {

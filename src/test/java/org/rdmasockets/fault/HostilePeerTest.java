@@ -213,7 +213,7 @@ class HostilePeerTest {
         }
     }
 
-    /** Whoever takes no events in never tells the listener that it has the answer; over iWARP the kernel does. */
+    /** A peer that takes no events in never tells the listener that it has the answer; over iWARP the kernel does. */
     @Test
     void handshakesThatAreNeverFinishedKeepNobodyOut() throws Exception {
         if (TestBed.iwarp()) {

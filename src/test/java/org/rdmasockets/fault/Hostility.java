@@ -21,12 +21,12 @@ final class Hostility {
 
     private final ServerSocket server;
     private final AtomicLong served = new AtomicLong();
-    /** What the attackers have done, and how many of them there were. */
+    /** The actions and the number of the attackers. */
     private long attacks;
     private long broken;
     private long writes;
     private int attackers;
-    /** What no connection may throw. */
+    /** Exceptions that no connection may throw. */
     private final List<String> complaints = new CopyOnWriteArrayList<>();
 
     private Hostility(ServerSocket server) {
@@ -47,7 +47,7 @@ final class Hostility {
      * Is attacked.
      *
      * @param seconds how long
-     * @return what was seen
+     * @return a summary
      */
     static String run(int seconds) throws Exception {
         try (Companion companion = new Companion(); ServerSocket server = Neighbours.listen()) {

@@ -10,23 +10,23 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 
 /**
- * What instrumented classes call at every point: notes who comes by, and throws at the point, the thread and the time
- * that was asked for. See {@link FaultPoints}.
+ * The hook of instrumented classes at every point: notes the side whose thread comes by, and throws at the point, the
+ * side and the pass that a plan names. See {@link FaultPoints}.
  */
 public final class InjectedFault {
-    /** Whose thread. */
+    /** The side that a thread belongs to. */
     enum Side {
-        /** One that uses a socket, of those that are meant to fail: their names begin with {@link #VICTIM}. */
+        /** A thread that uses a socket and is meant to fail: its name begins with {@link #VICTIM}. */
         CALLER,
-        /** One of the library. */
+        /** A thread of the library. */
         LIBRARY,
-        /** Any that loads a class: of errors in new processes only. */
+        /** Any thread that loads a class: for errors in new processes only. */
         LOADING
     }
 
     /** How the name of a thread begins that uses a socket and is meant to fail. */
     static final String VICTIM = "victim";
-    /** What every error says. */
+    /** The message of every error. */
     static final String MARK = "injected";
     private static final int MOST_POINTS = 1 << 16;
     private static final byte[][] SEEN = new byte[Side.values().length][MOST_POINTS];
@@ -35,17 +35,17 @@ public final class InjectedFault {
     private static final MethodHandle FIND_LOADED = findLoaded();
 
     private static volatile boolean watching;
-    /** Whether it is of interest who loads a class. */
+    /** Whether threads that load a class are watched. */
     private static volatile boolean watchesLoading;
     private static volatile InjectedFault[] armed = {};
 
     /**
-     * What is to be thrown.
+     * The plan of an error.
      *
-     * @param side by whose threads
-     * @param point where
-     * @param error which, as {@link #raise} knows it
-     * @param hit at which time that somebody comes by
+     * @param side the side whose threads throw it
+     * @param point the point where it is thrown
+     * @param error the error, by its name in {@link #raise}
+     * @param hit the pass by the point, from 1, at which it is thrown
      * @param pause how many points, of that side and where memory is wanted, are spared after the first error
      * @param burst at how many of these it is thrown after that, as when there is no memory for a while
      */
@@ -86,12 +86,12 @@ public final class InjectedFault {
         watching = on;
     }
 
-    /** Watches who loads a class, or does so no more. */
+    /** Starts or stops watching for threads that load a class. */
     static void watchLoading(boolean on) {
         watchesLoading = on;
     }
 
-    /** Which class is used at a point. */
+    /** Notes the class that is used at a point. */
     static void used(int point, String className) {
         USED[point] = className;
     }
@@ -101,7 +101,7 @@ public final class InjectedFault {
         armed = plans.stream().map(InjectedFault::new).toArray(InjectedFault[]::new);
     }
 
-    /** Throws no more; of each plan, how often something was thrown, and by whom first. */
+    /** Throws no more. For each plan, tells how often an error was thrown, and the first thread that threw one. */
     static String disarm() {
         InjectedFault[] faults = armed;
         armed = new InjectedFault[0];

@@ -57,7 +57,7 @@ final class Kills {
      *
      * @param rounds how many processes
      * @param boundMillis how long a call may go on after its peer was killed, in milliseconds
-     * @return what was seen
+     * @return a summary
      */
     static String run(int rounds, long boundMillis) throws Exception {
         try (Companion companion = new Companion(); ServerSocket server = Neighbours.listen()) {
@@ -69,7 +69,7 @@ final class Kills {
             for (int round = 0; round < rounds; round++) {
                 long millis = kills.round(new Random(round), round % 2 == 0, before.mappings());
                 slowest = Math.max(slowest, millis);
-                // What the first round loads, such as the files of classes, stays.
+                // Things that the first round loads stay, such as the files of classes.
                 before = round == 0 ? kept(before) : before;
                 before.awaitAgain();
             }

@@ -13,8 +13,8 @@ import org.rdmasockets.fault.InjectedFault.Side;
 
 /**
  * {@code OutOfMemoryError}s at every point of the methods where one has cost more than the connection in hand, or has
- * left its peer waiting; most of them in bursts, as no error comes alone when there is no memory. What
- * {@link FaultCampaign} has found belongs here.
+ * left its peer waiting; most of them in bursts, as no error comes alone when there is no memory. Faults that
+ * {@link FaultCampaign} has found belong here.
  */
 @Timeout(300)
 class KnownFaultsTest {
@@ -107,7 +107,7 @@ class KnownFaultsTest {
     void theSocketOfALinkIsClosedWhateverIsThrown() throws Exception {
         String place = "ffi/(PacketSocket\\.(accept|free|peer|closed)|Closer\\.)|link/(IncomingLink|LinkListener)\\.|"
                 + "LinkHub\\.(welcome|admit|excess|dropped|arrived)";
-        for (int i = 0; i < 4; i++) { // what is lost once in each round is more than may be held
+        for (int i = 0; i < 4; i++) { // a loss in each round exceeds what may be held
             costsThatConnectionAlone(true, Side.LIBRARY, place, 0);
         }
     }

@@ -8,21 +8,21 @@ import org.rdmasockets.contract.Await;
 import org.rdmasockets.internal.ffi.Descriptors;
 
 /**
- * What this process holds on behalf of others: descriptors, mappings of shared memory, and sockets under the name of
- * its listener.
+ * The resources that this process holds on behalf of others: descriptors, mappings of shared memory, and sockets under
+ * the name of its listener.
  */
 record Leftovers(int port, long descriptors, long mappings, long names) {
     /** The flag of a socket that listens ({@code __SO_ACCEPTCON}). */
     private static final String LISTENS = " 00010000 ";
 
-    /** What there is now, with a listener on a port. */
+    /** The resources held now, with a listener on a port. */
     static Leftovers take(int port) throws IOException {
         return new Leftovers(port, Descriptors.openCount(), Descriptors.sharedMappings(), names(port));
     }
 
     /**
-     * How many sockets of this network namespace listen under the name of a port. What an earlier listener on the same
-     * port has accepted keeps that name for as long as its link lives, and is none of them.
+     * How many sockets of this network namespace listen under the name of a port. Sockets that an earlier listener on
+     * the same port has accepted keep that name for as long as their link lives, but are not counted.
      */
     static long names(int port) throws IOException {
         try (Stream<String> sockets = Files.lines(Path.of("/proc/net/unix"))) {

@@ -55,7 +55,7 @@ final class LinkDown {
 
     private void takeLinkAway() throws IOException, InterruptedException {
         read.setSoTimeout(READ_TIMEOUT_MILLIS);
-        // Who only reads hears nothing of a writer that died on the other side of a link that is down, as with TCP:
+        // As with TCP, a mere reader does not notice that a writer died on the other side of a link that is down:
         writtenPeer.setKeepAlive(true);
         writtenPeer.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, 2);
         Attempt sink = Attempt.start("sink", () -> (int) writtenPeer.getInputStream()

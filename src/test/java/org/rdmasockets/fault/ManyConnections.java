@@ -21,8 +21,8 @@ import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.internal.connection.Engine;
 
 /**
- * Measures what idle connections between two processes take: memory that is registered, heap, processor time; before
- * and after they were used. Each has a virtual thread in read at both ends. What the heap is taken by is in
+ * Measures the resources of idle connections between two processes: memory that is registered, heap, processor time;
+ * before and after they were used. Each has a virtual thread in read at both ends. The contents of the heap are in
  * {@code target/heap-*.txt}, class by class. See {@code src/test/sharedmemory}.
  */
 final class ManyConnections {
@@ -46,14 +46,15 @@ final class ManyConnections {
     /** When nothing was compiled for so long, compilers have caught up. */
     private static final long COMPILERS_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-    /** What was registered when no connection had been used; the measuring thread only. */
+    /** Registered bytes before any connection was used; the measuring thread only. */
     private static long least;
 
     private ManyConnections() {
     }
 
     /**
-     * Prints what each process takes; the exit status is 0 if all is below the limits and every connection answers.
+     * Prints the resources of each process; the exit status is 0 if all are below the limits and every connection
+     * answers.
      *
      * @param arguments how many connections; or what a child is to do
      */

@@ -5,7 +5,7 @@ import java.net.SocketException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
-/** What the fault commands promise: each prints what was seen and whether it held. */
+/** The promises of the fault commands: each prints its outcome and whether it held. */
 final class Promises {
     /** Something that should work. */
     @FunctionalInterface

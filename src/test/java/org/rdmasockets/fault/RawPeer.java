@@ -33,7 +33,7 @@ import org.rdmasockets.verbs.WorkCompletions;
  * the test wants. One thread at a time.
  */
 final class RawPeer implements AutoCloseable {
-    /** What the other end told when it accepted. */
+    /** The offer of the other end when it accepted. */
     record Offer(long tableAddress, int tableKey, long chunkAddress, int chunkKey, int chunkBytes) {
         private static Offer decode(byte[] privateData) {
             ByteBuffer data = ByteBuffer.wrap(privateData);
@@ -88,7 +88,7 @@ final class RawPeer implements AutoCloseable {
         return expect(type, events);
     }
 
-    /** What a well-behaved peer tells about itself. */
+    /** The private data of a well-behaved peer. */
     ByteBuffer privateData() {
         return ByteBuffer.allocate(40).put(0, (byte) 1).put(1, (byte) 2).putShort(2, (short) (RECEIVES - 16))
                 .putLong(8, region.address()).putInt(16, region.remoteKey()).putInt(20, TABLE_ENTRIES)

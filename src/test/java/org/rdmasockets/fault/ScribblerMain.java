@@ -18,7 +18,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /**
- * A hostile process: it connects through the library as anyone does, lets data flow, and meanwhile overwrites the
+ * A hostile process: it connects through the library as any program does, lets data flow, and meanwhile overwrites the
  * memory that it shares with the other process, whatever it is for: rings, control words, the streams' buffers. Once
  * its connections are broken it makes new ones. If it overwrites an answer before it has read it, it waits in vain, by
  * its own fault; so it ends then, and the next process must be served as if nothing had happened.
@@ -69,7 +69,7 @@ final class ScribblerMain {
             }
         } catch (SocketTimeoutException e) {
             if (attacks == 0) {
-                throw e; // who has overwritten nothing is served
+                throw e; // without an overwrite the server must serve
             }
         }
         System.out.println("done: " + attacks + " " + broken + " " + scribbler.writes);
@@ -92,7 +92,7 @@ final class ScribblerMain {
         } catch (SocketTimeoutException e) {
             throw e;
         } catch (IOException e) {
-            return false; // what it overwrote last time has broken this connection
+            return false; // the last attack's overwrites have broken this connection
         } finally {
             for (Socket socket : sockets) {
                 socket.close();

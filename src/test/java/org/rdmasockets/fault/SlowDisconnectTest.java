@@ -28,7 +28,7 @@ import org.rdmasockets.verbs.ConnectionEvent;
 
 /**
  * The connection manager takes minutes to say that a connection has ended, or never does: both ends know by themselves,
- * and nobody waits for it.
+ * and no thread waits for it.
  */
 class SlowDisconnectTest {
     private static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 0);

@@ -24,7 +24,7 @@ final class Soak {
     private static final int CONNECTIONS = 4;
     private static final int REPORTS = 20;
 
-    /** What heap and compiler may still take after the first quarter of the time; the heap is limited on start. */
+    /** Allowed growth of heap and compilers after the first quarter of the time; the heap is limited on start. */
     private static final long RESIDENT_SLACK_MEGABYTES = 64;
     private static final long DESCRIPTOR_SLACK = 4;
 
@@ -41,7 +41,7 @@ final class Soak {
 
     private static final Pattern COUNTER = Pattern.compile("(\\w+) (\\d+)");
 
-    /** What this process has now. */
+    /** The resources that this process has now. */
     private record Sample(long residentMegabytes, long descriptors, long queuePairs) {
         private static Sample take() throws IOException, InterruptedException {
             long kilobytes = Files.readAllLines(Path.of("/proc/self/status")).stream()

@@ -148,7 +148,7 @@ final class SoakTraffic {
         return 1 + random.nextInt(1 + random.nextInt(MAX_PIECE_BYTES));
     }
 
-    /** What has come must be what is sent over and over, from a position on. */
+    /** Compares the bytes received with the content, which is sent over and over, from a position on. */
     static void compare(byte[] received, int count, long position) throws IOException {
         int start = (int) (position % CONTENT.length);
         int first = Math.min(count, CONTENT.length - start);

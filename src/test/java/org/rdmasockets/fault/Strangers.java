@@ -17,8 +17,8 @@ import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /**
  * Another user attacks a serving process while this one exchanges data with it. See {@code src/test/strangers}. In the
- * second half of the time the file of the listener's name is open to everybody, so that what the hub does against
- * strangers is seen, too.
+ * second half of the time the file of the listener's name is open to every user, so that the hub's own defence is
+ * tested, too.
  */
 final class Strangers {
     private static final int SECONDS = 120;
@@ -44,8 +44,8 @@ final class Strangers {
      * Is attacked.
      *
      * @param seconds how long
-     * @param leastRate which part of their rate bystanders keep; 0 in a test, which holds no clock
-     * @return what was seen
+     * @param leastRate the part of their rate that bystanders must keep; 0 in a test, which measures no times
+     * @return a summary
      */
     static String run(int seconds, double leastRate) throws Exception {
         try (Companion companion = new Companion("auto")) {

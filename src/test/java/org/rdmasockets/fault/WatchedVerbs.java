@@ -44,11 +44,11 @@ final class WatchedVerbs {
     private volatile boolean slow;
     /** Whether connections can be rehearsed, as they cannot over a device. */
     private volatile boolean rehearses = true;
-    /** What devices lack, whatever they say. */
+    /** Capabilities that devices lack, even if they claim them. */
     private volatile Set<Capability> lacking = Set.of();
     /** Told of each request that is about to be posted. */
     private volatile BiConsumer<QueuePair, SendRequest> beforePost = (queuePair, request) -> { };
-    /** Told of each call of those, before it is made; may throw. */
+    /** Told of each call of an identifier of {@link #requests}, before it is made; may throw. */
     private volatile Consumer<String> requestCalls = name -> { };
     /** Connection managers and devices by what stands in their place, for pollers. */
     private final Map<Object, Object> plain = new ConcurrentHashMap<>();
@@ -59,7 +59,7 @@ final class WatchedVerbs {
      * A provider.
      *
      * @param target does the work
-     * @param told which events reach their handlers
+     * @param told whether an event reaches its handler
      */
     WatchedVerbs(VerbsProvider target, Predicate<ConnectionEvent> told) {
         this.target = target;
@@ -67,7 +67,7 @@ final class WatchedVerbs {
         provider = proxy(VerbsProvider.class, this::onProvider);
     }
 
-    /** What a stand-in does instead. */
+    /** The answer of a stand-in. */
     private interface Answer {
         Object to(Method method, Object[] arguments) throws Throwable;
     }
@@ -112,7 +112,7 @@ final class WatchedVerbs {
         return provider;
     }
 
-    /** Tells somebody, who may throw, of each call of an identifier that came with a request, before it is made. */
+    /** Before each call of an identifier that came with a request, tells a consumer, which may throw. */
     void onRequestCall(Consumer<String> calls) {
         requestCalls = calls;
     }

@@ -565,7 +565,7 @@ abstract class InteropContract {
         }
         assertTrue(sent < 1000, "the client is never held up");
         for (int i = 0; i < 10; i++, sent++) {
-            requests.onNext(request); // what is not taken waits here
+            requests.onNext(request); // the client keeps messages that are not taken
         }
         requests.onCompleted();
         goOn.countDown();

@@ -16,6 +16,6 @@ class InteropOverDatagramsTest extends InteropContract {
     @Override
     ManagedChannelBuilder<?> channel(int port) {
         return RdmaChannelBuilder.forTarget("dns:///127.0.0.1:" + port).datagrams()
-                .retryTime(Duration.ofSeconds(3)); // nobody refuses a datagram
+                .retryTime(Duration.ofSeconds(3)); // a datagram is never refused
     }
 }

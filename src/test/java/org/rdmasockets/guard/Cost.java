@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * What some messages have cost, all threads of this process together.
+ * The cost of some messages, all threads of this process together.
  *
  * @param heapBytes garbage per message
  * @param times how often something was done, per message
@@ -16,13 +16,13 @@ import java.util.Map;
 record Cost(double heapBytes, Map<Counts.What, Double> times) {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
-    /** What is done some times. */
+    /** Work of some messages. */
     @FunctionalInterface
     interface Work {
         void run() throws Exception;
     }
 
-    /** Does some work of so many messages, and says what a message of it has cost. */
+    /** Does some work of so many messages, and returns the cost of one message. */
     static Cost of(Counts counts, int messages, Work work) throws Exception {
         long[] before = look(counts);
         work.run();

@@ -16,7 +16,7 @@ import org.rdmasockets.verbs.VerbsException;
 final class CountedChannel implements CompletionChannel {
     private final CompletionChannel target;
     private final CountedVerbs verbs;
-    /** Who is told of counted queues to who is told of plain ones. */
+    /** Handlers that take counted queues, with the ones that the target calls with plain queues. */
     private final Map<Consumer<? super CompletionQueue>, Consumer<CompletionQueue>> handlers =
             new ConcurrentHashMap<>();
 

@@ -33,7 +33,7 @@ class CountedChannelTest {
         }
     }
 
-    /** What happens meanwhile. */
+    /** A drain that happens during another. */
     private interface Draining {
         void run() throws VerbsException;
     }

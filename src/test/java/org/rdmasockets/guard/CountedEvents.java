@@ -11,10 +11,10 @@ import org.rdmasockets.verbs.VerbsException;
 final class CountedEvents implements EventPoller {
     private final EventPoller target;
     private final CountedVerbs verbs;
-    /** What the target knows to what our user knows. */
+    /** The target's sources, with the ones that our user knows. */
     private final Map<EventSource, EventSource> sources = new ConcurrentHashMap<>();
     private final Consumer<EventSource> tell = this::tell;
-    /** Who is told of sources now; guarded by the one thread that waits. */
+    /** The consumer of ready sources now; only the one thread that waits uses it. */
     private Consumer<? super EventSource> listener;
 
     /**

@@ -39,7 +39,7 @@ final class CountedVerbs implements VerbsProvider {
     /** Plain to counted, so that each has one counted object. */
     private final Map<Object, Object> wrapped = new ConcurrentHashMap<>();
 
-    /** What a proxy passes calls on to. */
+    /** Passes the calls of a proxy on to the plain object. */
     private record Passing(CountedVerbs verbs, Object plain) implements InvocationHandler {
         @Override
         public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {

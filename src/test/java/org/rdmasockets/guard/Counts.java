@@ -6,7 +6,7 @@ import org.rdmasockets.verbs.ScatterGatherList;
 
 /** How often something was done, by all threads together. Counting allocates nothing. */
 final class Counts {
-    /** What is counted. */
+    /** The events and bytes that are counted. */
     enum What {
         /** Calls of {@code ibv_post_send}, but for the next ones; each rings a doorbell. */
         POST_SEND,
@@ -31,7 +31,7 @@ final class Counts {
     }
 
     private final AtomicLongArray counts = new AtomicLongArray(What.values().length);
-    /** Memory of the application: what a device reads there was not copied by anybody. */
+    /** Memory of the application: bytes that a device reads there were not copied. */
     private volatile MemorySegment own = MemorySegment.NULL;
 
     /**
@@ -46,7 +46,7 @@ final class Counts {
     /**
      * Tells whether a request reads from the application's memory.
      *
-     * @param elements what it reads
+     * @param elements the memory that the request reads
      * @return true if its first element lies there
      */
     boolean isOwn(ScatterGatherList elements) {
@@ -57,7 +57,7 @@ final class Counts {
     /**
      * Counts.
      *
-     * @param what what was done
+     * @param what the event that happened
      * @param times how often
      */
     void add(What what, long times) {
@@ -67,7 +67,7 @@ final class Counts {
     /**
      * How often it was done since the start.
      *
-     * @param what what
+     * @param what the event
      * @return the number
      */
     long get(What what) {

@@ -31,9 +31,9 @@ import org.rdmasockets.internal.provider.Replacement;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
- * What a message costs. One thread plays both ends, so that nothing depends on who is faster: what one end wrote, the
- * other end then reads. Limits are those of the data path as it is, and little more. A busy machine can make a round
- * dearer, by what keeps spinning threads out of the way of others; so one round of several has to keep the limits.
+ * The cost of a message. One thread plays both ends, so that nothing depends on which end is faster: one end writes,
+ * then the other reads. Limits are those of the data path as it is, and little more. A busy machine can make a
+ * round dearer, because spinning threads make way for others; so one round of several has to keep the limits.
  */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 @Isolated
@@ -44,12 +44,12 @@ abstract class DataPathContract {
     private static final int LARGE = 64 << 10;
     /** Messages that are written before the first of them is read. */
     private static final int BURST = 16;
-    /** What the JDK allocates when it parks a virtual thread, without and with a time limit; others are free. */
+    /** Garbage of the JDK when it parks a virtual thread, without and with a time limit; platform threads make none. */
     private static final int PARK_GARBAGE = 32;
     private static final int TIMED_PARK_GARBAGE = 120;
     /** Views per large message: the device may split it, and a chunk ends somewhere. */
     private static final int VIEWS = 2;
-    /** What a view allocates: itself, its arena and its segments. */
+    /** Garbage of a view: itself, its arena and its segments. */
     private static final int VIEW_GARBAGE = 400;
     /**
      * One credit update for half of the peer's credits, which are 112 unless the application says otherwise, and one
@@ -64,7 +64,7 @@ abstract class DataPathContract {
     private RdmaSocket client;
     private RdmaSocket server;
 
-    /** What the sockets use, not counted. */
+    /** The provider of the sockets, without counts. */
     abstract VerbsProvider provider();
 
     /** Where they connect. */
@@ -96,7 +96,7 @@ abstract class DataPathContract {
         return events(0.2);
     }
 
-    /** Whether a message is usually there by the time that somebody has looked for it as long as it may. */
+    /** Whether a message is usually there before the reader's longest spin ends. */
     boolean isPrompt() {
         return true;
     }
@@ -213,7 +213,7 @@ abstract class DataPathContract {
         });
     }
 
-    /** Nobody copies them to be posted; that they were sent shows by one more completion each. */
+    /** No copy is made to post them; one more completion each shows that they were sent. */
     @ParameterizedTest
     @EnumSource(ThreadKind.class)
     void streamsFromBuffersOfTheSocket(ThreadKind kind) throws Exception {
@@ -234,7 +234,7 @@ abstract class DataPathContract {
         }
     }
 
-    /** Nobody copies them to be read; the view and its arena are all that is allocated. */
+    /** No copy is made to read them; the view and its arena are all that is allocated. */
     @ParameterizedTest
     @EnumSource(ThreadKind.class)
     void viewsOfLargeMessages(ThreadKind kind) throws Exception {
@@ -256,7 +256,7 @@ abstract class DataPathContract {
         });
     }
 
-    /** Who waits longer than spinning lasts costs what the JDK allocates for that; waking costs nothing. */
+    /** A waiter that outlasts spinning costs the garbage of the JDK's park; waking costs nothing. */
     @ParameterizedTest
     @EnumSource(ThreadKind.class)
     void readsThatPark(ThreadKind kind) throws Exception {

@@ -4,7 +4,7 @@ import java.net.InetAddress;
 import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** What a message costs over shared memory when both ends are in one process. */
+/** The cost of a message over shared memory when both ends are in one process. */
 class DataPathGuardTest extends DataPathContract {
     @Override
     VerbsProvider provider() {

@@ -8,7 +8,7 @@ import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** What a message costs over the device that the properties name. */
+/** The cost of a message over the device that the properties name. */
 @Tag("device")
 class DataPathOnDeviceGuardTest extends DataPathContract {
     private final boolean immediateData;
@@ -45,7 +45,7 @@ class DataPathOnDeviceGuardTest extends DataPathContract {
         return immediateData;
     }
 
-    /** Who arms and parks is woken by an event. */
+    /** An event wakes a thread that arms and parks. */
     @Override
     double events(double few) {
         return arming();

@@ -4,7 +4,7 @@ import java.net.InetAddress;
 import org.rdmasockets.internal.sharedmemory.Linked;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** What a message costs over a link of shared memory, as between two processes. */
+/** The cost of a message over a link of shared memory, as between two processes. */
 class DataPathOverLinkGuardTest extends DataPathContract {
     @Override
     VerbsProvider provider() {
@@ -26,7 +26,7 @@ class DataPathOverLinkGuardTest extends DataPathContract {
         return 0.1;
     }
 
-    /** They join the first, unless it is taken first: one message for all, and what shows that they were sent */
+    /** They join the first, unless it is taken first: one message for all, and the proofs that they were sent. */
     @Override
     double burstCompletions() {
         return 2 / 16.0 + 1 / 14.0;

@@ -24,7 +24,7 @@ public final class EnteredMain {
     private static final int ROUNDS_PER_PAUSE = 10;
     private static final long PAUSE_NANOS = 2_000_000;
 
-    /** Whose steps are counted; null for nobody's. */
+    /** The thread whose steps are counted; null for none. */
     private static volatile Thread counted;
     private static final List<String> ENTERED = new ArrayList<>();
 

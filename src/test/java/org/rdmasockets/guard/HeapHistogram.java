@@ -12,8 +12,8 @@ import javax.management.JMException;
 import javax.management.ObjectName;
 
 /**
- * What is reachable on the heap, class by class, as {@code jcmd GC.class_histogram} counts it: exact, unlike what is
- * left of a heap after a collection. It is small itself, but for the names of classes that were never seen before: so
+ * The reachable objects on the heap, class by class, as {@code jcmd GC.class_histogram} counts them: exact, unlike the
+ * heap's usage after a collection. It is small itself, but for the names of classes that were never seen before: so
  * count once before the first count that matters. Not for several threads at once.
  */
 public final class HeapHistogram {
@@ -34,11 +34,11 @@ public final class HeapHistogram {
     /**
      * Counts, after a full collection.
      *
-     * @return what is there now
+     * @return the objects that are there now
      */
     public static HeapHistogram now() {
         try {
-            // What the first collection finds unreachable may have been all that led to something else.
+            // Only the objects that the first collection finds unreachable may have led to some others.
             System.gc();
             String text = (String) ManagementFactory.getPlatformMBeanServer().invoke(
                     new ObjectName("com.sun.management:type=DiagnosticCommand"), "gcClassHistogram",
@@ -66,10 +66,10 @@ public final class HeapHistogram {
     }
 
     /**
-     * What has come since.
+     * The objects that have come since.
      *
      * @param before an earlier count
-     * @return this one without that one; what has gone counts as negative
+     * @return this one without that one; objects that have gone count as negative
      */
     public HeapHistogram since(HeapHistogram before) {
         HeapHistogram difference = new HeapHistogram();
@@ -103,7 +103,7 @@ public final class HeapHistogram {
     }
 
     /**
-     * Who has how much, the largest first.
+     * The bytes of each class, the largest first.
      *
      * @param parts how many equal things were made
      * @return a line for each class of which each thing has some: bytes and objects for one thing, and the name

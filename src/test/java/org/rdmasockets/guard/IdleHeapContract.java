@@ -29,17 +29,17 @@ import org.rdmasockets.internal.provider.Replacement;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
- * What an idle connection takes of the heap: both ends, and the virtual thread of each that is parked in a read. Before
- * and after it was used. The stack of such a thread is counted apart: how large it is depends on how far the compilers
- * have come, from 1 KiB where all is compiled to 3 KiB where little is; and what a collection has moved stays as large
- * as it was, while the thread gets a second piece.
+ * The heap of an idle connection: both ends, and the virtual thread of each that is parked in a read. Before and after
+ * it was used. The stack of such a thread is counted apart: how large it is depends on how far the compilers have come,
+ * from 1 KiB where all is compiled to 3 KiB where little is; and a piece that a collection has moved stays as large as
+ * it was, while the thread gets a second piece.
  */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 @Isolated
 abstract class IdleHeapContract {
     private static final String STACK = "jdk.internal.vm.StackChunk";
     private static final int MOST_STACK = 2 * 3072;
-    /** Enough for a compiler to have come to what is on the stack of a reader. */
+    /** Enough for a compiler to have compiled the methods on the stack of a reader. */
     private static final int WARMING = 20_000;
 
     private final List<Socket> sockets = new ArrayList<>();
@@ -50,7 +50,7 @@ abstract class IdleHeapContract {
     private Transport forced;
     private ServerSocket listener;
 
-    /** What the sockets use. */
+    /** The provider of the sockets. */
     abstract VerbsProvider provider();
 
     /** Where they connect. */
@@ -87,7 +87,7 @@ abstract class IdleHeapContract {
     void anIdleConnectionTakesLittleOfTheHeap() throws Exception {
         connect().write(1);
         Await.until("answers", () -> answers.get() == WARMING);
-        reporter.publishEntry("connections", "" + connections()); // what that loads is not a connection's
+        reporter.publishEntry("connections", "" + connections()); // loads classes that are not a connection's
         HeapHistogram.now();
         HeapHistogram before = HeapHistogram.now();
         List<OutputStream> outputs = new ArrayList<>();
@@ -130,13 +130,13 @@ abstract class IdleHeapContract {
         return ask;
     }
 
-    /** What a reader does with a byte. */
+    /** The reaction of a reader to a byte. */
     private interface Use {
         void use() throws IOException;
     }
 
     private void read(Socket socket, Use use) throws IOException {
-        // Who spins does not park, and then the compilers do not come to what parks.
+        // A thread that spins does not park, and then the compilers do not come to the methods that park.
         socket.setOption(RdmaSocketOptions.SPIN_MICROS, 0);
         sockets.add(socket);
         readers.add(Thread.startVirtualThread(() -> {

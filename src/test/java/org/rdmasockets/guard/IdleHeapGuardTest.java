@@ -4,7 +4,7 @@ import java.net.InetAddress;
 import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** What an idle connection takes of the heap over shared memory when both ends are in one process. */
+/** The heap of an idle connection over shared memory when both ends are in one process. */
 class IdleHeapGuardTest extends IdleHeapContract {
     @Override
     VerbsProvider provider() {

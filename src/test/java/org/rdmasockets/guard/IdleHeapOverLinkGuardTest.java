@@ -4,7 +4,7 @@ import java.net.InetAddress;
 import org.rdmasockets.internal.sharedmemory.Linked;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** What an idle connection takes of the heap over a link of shared memory, as between two processes. */
+/** The heap of an idle connection over a link of shared memory, as between two processes. */
 class IdleHeapOverLinkGuardTest extends IdleHeapContract {
     @Override
     VerbsProvider provider() {

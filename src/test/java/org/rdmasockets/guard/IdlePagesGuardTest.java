@@ -25,7 +25,7 @@ import org.rdmasockets.internal.sharedmemory.Linked;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
- * How much shared memory is resident for a connection between two processes: nobody touches a page before there is
+ * How much shared memory is resident for a connection between two processes: no page is touched before there is
  * something to put there. Both processes are this one here, so each page counts twice.
  */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
@@ -80,7 +80,7 @@ class IdlePagesGuardTest {
                 + limit + " are allowed");
     }
 
-    /** What is resident of all shared memory that this process maps. */
+    /** The resident part of all shared memory that this process maps. */
     private static long residentBytes() throws IOException {
         long kilobytes = 0;
         boolean shared = false;

@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.StringJoiner;
 
-/** What a message may cost at most. What is not named may cost anything. */
+/** The most that a message may cost. Costs that are not named are unlimited. */
 final class Limits {
     private final Map<Counts.What, Double> most = new EnumMap<>(Counts.What.class);
     private double heapBytes = Double.MAX_VALUE;
@@ -19,7 +19,7 @@ final class Limits {
         return this;
     }
 
-    /** Garbage besides for each time that somebody arms the queue to wait, in bytes. */
+    /** Additional garbage for each time that a thread arms the queue to wait, in bytes. */
     Limits garbageOfWait(double bytes) {
         heapBytesOfWait = bytes;
         return this;
@@ -44,7 +44,7 @@ final class Limits {
         return this;
     }
 
-    /** What is dearer than it may be, for a person; empty if nothing is. */
+    /** The costs that exceed their limits, for a person; empty if none does. */
     String exceededBy(Cost cost) {
         StringJoiner excess = new StringJoiner(", ");
         check("garbage", cost.heapBytes(), heapBytes + cost.times(Counts.What.ARM) * heapBytesOfWait, excess);

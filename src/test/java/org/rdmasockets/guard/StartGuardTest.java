@@ -31,9 +31,9 @@ import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
 
 /**
- * What a JVM that starts loads until its first answer over shared memory, beyond what the JDK's archive has ready: that
- * is what a first connect takes its time for, and counting it needs no clock. Linking one signature of C alone is 270
- * classes, of which 48 are forms of method handles.
+ * The classes that a starting JVM loads until its first answer over shared memory, beyond those that the JDK's archive
+ * has ready: loading them takes most of the time of a first connect, and counting them needs no clock. Linking one
+ * signature of C alone is 270 classes, of which 48 are forms of method handles.
  */
 @Timeout(value = 300, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class StartGuardTest {

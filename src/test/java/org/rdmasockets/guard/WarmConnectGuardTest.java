@@ -13,9 +13,9 @@ import org.rdmasockets.interop.Program;
 import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /**
- * What a client pays for one connection to a process that it knows: connect, a round trip, close. Each wait in the
- * kernel is a change of threads: the caller waits for the connection and for the answer, the poller for the word that
- * the connection is there, for the answer and for the peer's close.
+ * The client's cost of one connection to a process that it knows: connect, a round trip, close. Each wait in the kernel
+ * is a change of threads: the caller waits for the connection and for the answer, the poller for the word that the
+ * connection is there, for the answer and for the peer's close.
  */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 class WarmConnectGuardTest {

@@ -38,7 +38,7 @@ class IwarpEndTest {
     private static final int MESSAGES = 100;
     /** So many may be on their way without a word of the reader. */
     private static final int MESSAGES_AT_ONCE = 5;
-    /** What TCP counts as not acknowledged when nothing is left but its own end. */
+    /** Bytes that TCP counts as not acknowledged when nothing is left but its own end. */
     private static final int END = 1;
 
     @BeforeEach
@@ -106,7 +106,7 @@ class IwarpEndTest {
 
     private static void closeAfterShutdowns(ServerSocket listener, Socket reader) throws IOException {
         try (Socket writer = listener.accept()) {
-            reader.getOutputStream().write(1); // who accepts is silent before
+            reader.getOutputStream().write(1); // the accepting end sends nothing before
             assertEquals(1, writer.getInputStream().read());
             write(writer.getOutputStream(), MESSAGES_AT_ONCE);
             writer.shutdownOutput();

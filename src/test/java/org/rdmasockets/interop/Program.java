@@ -28,7 +28,7 @@ public final class Program implements AutoCloseable {
     private final ProcessHandle itself;
     private final Thread printer;
 
-    /** What it printed so far, line by line; guarded by itself. */
+    /** Its output so far, line by line; guarded by itself. */
     private final List<String> lines = new ArrayList<>();
 
     private Program(Map<String, String> environment, List<String> command) throws IOException {
@@ -247,7 +247,7 @@ public final class Program implements AutoCloseable {
     }
 
     /**
-     * What it printed so far.
+     * Its output so far.
      *
      * @return all lines
      */

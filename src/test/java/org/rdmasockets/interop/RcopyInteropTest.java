@@ -72,7 +72,7 @@ class RcopyInteropTest {
         return TestBed.address().getHostAddress() + ":" + file;
     }
 
-    /** Neither server says when it listens: whoever comes too early is refused, and comes again. */
+    /** Neither server says when it listens: a client that comes too early is refused, and comes again. */
     private static void copy(Program server, Start start) throws IOException, InterruptedException {
         long deadline = System.nanoTime() + TestBed.PATIENCE_MILLIS * 1_000_000L;
         while (true) {

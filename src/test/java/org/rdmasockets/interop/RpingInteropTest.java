@@ -52,7 +52,7 @@ class RpingInteropTest {
         }
     }
 
-    /** The server does not say when it listens: whoever comes too early is refused, and comes again. */
+    /** The server does not say when it listens: a client that comes too early is refused, and comes again. */
     private static String ping(Program server, int bytes, int pings) throws IOException, InterruptedException {
         long deadline = System.nanoTime() + TestBed.PATIENCE_MILLIS * 1_000_000L;
         while (true) {

@@ -27,7 +27,7 @@ class RstreamInteropTest {
     private static final int MOST_ATTEMPTS = 4;
 
     /**
-     * What goes over a connection, there and back.
+     * The messages of a connection, there and back.
      *
      * @param bytes of a message
      * @param messages one way before they come back
@@ -117,9 +117,9 @@ class RstreamInteropTest {
     }
 
     /**
-     * The server in C closes when it has written its last. Over iWARP what its TCP connection still has to send then is
-     * lost if this end was about to make room for more: TCP resets a connection that nobody will read. C says that all
-     * was well then, and only its last answers are missing.
+     * The server in C closes when it has written its last. Over iWARP, data that its TCP connection still has to send
+     * then is lost if this end was about to make room for more: TCP resets a connection that has no reader any more. C
+     * says that all was well then, and only its last answers are missing.
      */
     private static boolean losesTheEnd(IOException failure, RstreamPeer peer, Program server)
             throws InterruptedException {
@@ -127,7 +127,7 @@ class RstreamInteropTest {
                 && "Connection reset".equals(failure.getMessage()) && peer.receivesTheLast() && server.awaitEnd() == 0;
     }
 
-    /** How often TCP has reset a connection since the boot because nobody would read what came. */
+    /** How often TCP has reset a connection since the boot because arriving data had no reader. */
     private static long resets() throws IOException {
         List<String> lines = Files.readAllLines(Path.of("/proc/net/netstat"));
         List<String> names = List.of(lines.get(0).split(" "));

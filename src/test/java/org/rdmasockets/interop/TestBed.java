@@ -11,9 +11,9 @@ import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.RdmaSocket;
 
 /**
- * What the device suites run on: the device and the address that {@code src/test/guest/test} names, and the kind of
- * socket. {@code -Dorg.rdmasockets.test.sockets=tcp} takes the JDK's sockets, where the same suites must pass as well:
- * that proves the suites.
+ * The environment of the device suites: the device and the address that {@code src/test/guest/test} names, and the kind
+ * of socket. {@code -Dorg.rdmasockets.test.sockets=tcp} takes the JDK's sockets, where the same suites must pass as
+ * well: that proves the suites.
  */
 public final class TestBed {
     /**

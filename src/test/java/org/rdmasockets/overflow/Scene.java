@@ -26,13 +26,13 @@ abstract class Scene {
     private static final String DEVICES = "org.rdmasockets.internal.provider.";
 
     private final Deque<AutoCloseable> kept = new ArrayDeque<>();
-    /** What there is for a parameter, of which the first that fits is taken; changed by {@link Subject#make}. */
+    /** Makers of arguments, of which the first that fits is taken; changed by {@link Subject#make}. */
     private final List<Callable<?>> values = new ArrayList<>();
 
     /**
      * One object.
      *
-     * @param make makes it, and what its methods are given
+     * @param make makes it, and the arguments of its methods
      * @param use uses what it belongs to; ends in any case
      * @param left methods that would wait for ever where they work, beside others of their name that do not
      */
@@ -48,7 +48,7 @@ abstract class Scene {
         /**
          * Uses it.
          *
-         * @param object what {@link Subject#make} has made
+         * @param object the object that {@link Subject#make} has made
          * @throws Exception if it has failed, with a message
          */
         void use(Object object) throws Exception;
@@ -57,7 +57,7 @@ abstract class Scene {
     /** The objects. */
     abstract List<Subject> subjects();
 
-    /** What has been there all the time: each takes part in something. */
+    /** Uses the connections that have been there all the time. */
     abstract void bystanders() throws Exception;
 
     /** Another one comes, and takes part. */

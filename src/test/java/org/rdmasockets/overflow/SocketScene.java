@@ -116,7 +116,7 @@ final class SocketScene extends Scene {
         return server;
     }
 
-    /** What a view of received bytes does is called when the result of {@code receive} is closed. */
+    /** A view of received bytes is tried by closing the result of {@code receive}. */
     @Override
     List<Subject> subjects() {
         RdmaSocket[] last = new RdmaSocket[1];

@@ -20,13 +20,13 @@ final class StackEnd {
     private final int[] left;
     private int next;
 
-    /** What is called at the end of the stack. */
+    /** The call at the end of the stack. */
     @FunctionalInterface
     interface Step {
         /**
          * Is called.
          *
-         * @throws Throwable whatever it throws, of which nothing is expected
+         * @throws Throwable anything; it is ignored
          */
         void run() throws Throwable;
     }

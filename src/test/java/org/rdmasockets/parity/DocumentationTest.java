@@ -210,7 +210,7 @@ class DocumentationTest {
         }
     }
 
-    /** What a person reads in a file: all of a page, the comments of anything else. */
+    /** The text of a file for people: all of a page, the comments of anything else. */
     private static String words(Path source) throws IOException {
         String text = Files.readString(source);
         String name = source.toString();

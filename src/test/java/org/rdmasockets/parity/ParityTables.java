@@ -95,7 +95,7 @@ final class ParityTables {
         }
     }
 
-    /** What is wrong, one line each. */
+    /** The problems, one line each. */
     List<String> problems() {
         return problems;
     }

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What docs/parity.md claims exists and is tested. */
+/** The claims of {@code docs/parity.md} name code that exists and tests that run. */
 class ParityTablesTest {
     private static final Path ROOT = Path.of("");
     private static final String GOOD = "| what | `RdmaEndpoint.builder`, `docs/parity.md` | "
@@ -50,7 +50,7 @@ class ParityTablesTest {
         assertEquals(wrong.size() + 1, tables.problems().size());
     }
 
-    /** Nobody extends it, and it is not nested in the sense of the engine. */
+    /** No class extends it, and it is not nested in the sense of the engine. */
     abstract static class Idle {
         @Test
         void neverRuns() {

@@ -39,7 +39,7 @@ import org.slf4j.helpers.NOPMDCAdapter;
 import org.slf4j.spi.MDCAdapter;
 import org.slf4j.spi.SLF4JServiceProvider;
 
-/** A program under the agent. What names classes of a library is loaded only if the library is there. */
+/** A program under the agent. Code that names classes of a library is loaded only if the library is there. */
 public final class AgentGuest {
     private AgentGuest() {
     }
@@ -48,7 +48,7 @@ public final class AgentGuest {
      * Does what the arguments say, one after the other, and prints what it saw.
      *
      * @param args names of methods
-     * @throws Exception whatever goes wrong
+     * @throws Exception if a step fails
      */
     public static void main(String[] args) throws Exception {
         String last = args.length == 0 ? "" : args[args.length - 1];
@@ -117,7 +117,7 @@ public final class AgentGuest {
         }
     }
 
-    /** What no program may do without a flag, and what it must not find. */
+    /** Tries actions that no program may take without a flag, and looks for classes that it must not find. */
     private static void trespass() {
         Module base = Object.class.getModule();
         Module us = AgentGuest.class.getModule();

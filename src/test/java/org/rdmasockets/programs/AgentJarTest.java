@@ -19,8 +19,8 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.rdmasockets.interop.Program;
 
 /**
- * What the agent's jar brings to a program and opens to it, where it logs, and what it says when it cannot work:
- * {@link AgentGuest} under the agent.
+ * The effects of the agent's jar on a program: classes and openings, where it logs, and its messages when it cannot
+ * work: {@link AgentGuest} under the agent.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class AgentJarTest {
@@ -130,7 +130,7 @@ class AgentJarTest {
         }
     }
 
-    /** What a stopped application's logger throws is not the connection's fault. */
+    /** An exception of a stopped application's logger does not break the connection. */
     @Test
     void aLoggerThatThrowsBreaksNoConnection() throws Exception {
         String classPath = String.join(":", TEST_CLASSES, Place.library("slf4j-api"), startingProvider().toString());

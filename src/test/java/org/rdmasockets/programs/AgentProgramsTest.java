@@ -55,7 +55,7 @@ class AgentProgramsTest {
          *
          * @param options of each JVM
          * @param log takes what each printed
-         * @return what has to be the same
+         * @return the lines that have to be the same
          */
         List<String> run(List<String> options, List<String> log) throws Exception;
     }

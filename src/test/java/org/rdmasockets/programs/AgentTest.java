@@ -64,7 +64,7 @@ class AgentTest {
         return h2(all, arguments.toArray(String[]::new));
     }
 
-    /** What the shell prints, less what differs from run to run. */
+    /** The output of the shell, less the parts that differ from run to run. */
     private static List<String> answer(Place place, List<String> options, Program server) throws Exception {
         String where = server.awaitLine("TCP server running at ").replaceFirst("^(\\w+)://.*:(\\d+).*$",
                 "$1://" + place.host() + ":$2");

@@ -50,7 +50,7 @@ class HttpComponentsTest {
         return crc.getValue();
     }
 
-    /** What the client prints; that all went over one connection is seen in the log. */
+    /** The output of the client; the log shows that all went over one connection. */
     private List<String> fetch(Place place) throws Exception {
         try (Program server = Program.java(place.options(), "HttpComponents", "server", "0", directory.toString())) {
             String root = "http://" + place.host() + ":" + server.awaitLine("port ") + "/";

@@ -50,9 +50,9 @@ final class Installed {
     /**
      * Prints lines that begin with "saw".
      *
-     * @param args the address to meet at; or "dial" and an address to dial, for its exception; or whose factories are
-     *        foreign
-     * @throws Exception whatever goes wrong
+     * @param args the address to meet at; or "dial" and an address to dial, for its exception; or the kind of foreign
+     *        factories
+     * @throws Exception if it fails
      */
     public static void main(String[] args) throws Exception {
         if (args[0].equals("dial")) {
@@ -73,8 +73,8 @@ final class Installed {
         System.exit(0); // RMI's threads would go on
     }
 
-    /** Factories of somebody else: that of sockets, or that of server sockets alone. */
-    @SuppressWarnings("deprecation") // whoever uses them does so nevertheless
+    /** Foreign factories: that of sockets, or that of server sockets alone. */
+    @SuppressWarnings("deprecation") // other programs use them nevertheless
     private static void meetForeigners(String which) throws IOException {
         SocketImplFactory foreign = () -> {
             throw new IllegalStateException("not ours");

@@ -284,7 +284,7 @@ public final class LoggingGuest {
         return "said so";
     }
 
-    /** Asks for details while the library has long known that nobody wants them. */
+    /** Asks for details while the library has long known that no handler wants them. */
     private static String level() throws Exception {
         ConcurrentLinkedQueue<LogRecord> lines = new ConcurrentLinkedQueue<>();
         handle(Level.INFO, lines::add);

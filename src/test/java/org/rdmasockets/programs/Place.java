@@ -18,8 +18,8 @@ import org.rdmasockets.internal.provider.Providers;
 /**
  * Where programs meet.
  *
- * @param address what servers bind and clients dial
- * @param transport what they should meet over
+ * @param address the address that servers bind and clients dial
+ * @param transport the transport that they should meet over
  */
 record Place(InetAddress address, Transport transport) {
     private static final String TRANSPORT_PROPERTY = "-Dorg.rdmasockets.transport=";
@@ -60,7 +60,7 @@ record Place(InetAddress address, Transport transport) {
         return address.getHostAddress();
     }
 
-    /** Ports that nobody else gets. */
+    /** Ports that are given only once. */
     List<String> freePorts(int count) throws IOException {
         return FreePorts.next(address, count).stream().map(each -> Integer.toString(each.getPort())).toList();
     }

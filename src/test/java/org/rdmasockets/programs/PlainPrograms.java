@@ -46,8 +46,8 @@ import org.jgroups.protocols.pbcast.NAKACK2;
 import org.jgroups.protocols.pbcast.STABLE;
 
 /**
- * Programs that use libraries of others, and sockets only through these. What they print after "> " is the same
- * whatever the sockets are.
+ * Programs that use libraries of others, and sockets only through these. Their output after "> " is the same over all
+ * sockets.
  */
 final class PlainPrograms {
     private static final int PATIENCE_SECONDS = 60;
@@ -90,7 +90,7 @@ final class PlainPrograms {
         System.in.readAllBytes();
     }
 
-    /** What the server calls back. */
+    /** The server's callback to the client. */
     public interface Listener extends Remote {
         /**
          * Hears of progress.
@@ -101,7 +101,7 @@ final class PlainPrograms {
         void progress(int done) throws RemoteException;
     }
 
-    /** What the client calls. */
+    /** The service that the client calls. */
     public interface Work extends Remote {
         /**
          * Adds numbers.

@@ -15,7 +15,7 @@ import org.rdmasockets.interop.Program;
 
 /** A PostgreSQL of the system's packages, with a database of its own, on a free TCP port of the loopback address. */
 final class PostgreSql implements AutoCloseable {
-    /** Who may do everything, without a password. */
+    /** The superuser, without a password. */
     static final String USER = "tester";
 
     private static final Path VERSIONS = Path.of("/usr/lib/postgresql");

@@ -43,7 +43,7 @@ class QueryTest {
         }
     }
 
-    /** What the driver says when it has never heard of this project. */
+    /** The output of the driver without this project. */
     private static List<String> overTcp(int port) throws Exception {
         List<String> lines = new ArrayList<>();
         try (Connection database = DriverManager.getConnection("jdbc:postgresql://127.0.0.1:" + port + "/postgres",

@@ -28,14 +28,14 @@ final class TlsKeys {
         context.init(keys(), null, null);
     }
 
-    /** What shows this certificate. */
+    /** Key managers that show this certificate. */
     KeyManager[] keys() throws GeneralSecurityException {
         KeyManagerFactory factory = KeyManagerFactory.getInstance("PKIX");
         factory.init(store, PASSWORD.toCharArray());
         return factory.getKeyManagers();
     }
 
-    /** What trusts this certificate and no other. */
+    /** Trust managers that trust this certificate and no other. */
     TrustManager[] trust() throws GeneralSecurityException {
         TrustManagerFactory factory = TrustManagerFactory.getInstance("PKIX");
         factory.init(store);
@@ -54,7 +54,7 @@ final class TlsKeys {
         return new TlsKeys(KeyStore.getInstance(file.toFile(), PASSWORD.toCharArray()));
     }
 
-    /** What makes server sockets; it can resume sessions. */
+    /** The context that makes server sockets; it can resume sessions. */
     SSLContext context() {
         return context;
     }
@@ -64,14 +64,14 @@ final class TlsKeys {
         return new Client((X509TrustManager) trust()[0]);
     }
 
-    /** What makes sockets that show this certificate, and trust the peer's and no other. */
+    /** A context whose sockets show this certificate, and trust the peer's and no other. */
     SSLContext trusting(TlsKeys peer) throws GeneralSecurityException {
         SSLContext both = SSLContext.getInstance(PROTOCOL);
         both.init(keys(), peer.trust(), null);
         return both;
     }
 
-    /** Counts the certificates that it is shown: whoever resumes a session sees none. */
+    /** Counts the certificates that it is shown: a resumed session shows none. */
     static final class Client implements X509TrustManager {
         private final X509TrustManager trust;
         private final SSLContext context = SSLContext.getInstance(PROTOCOL);
@@ -82,7 +82,7 @@ final class TlsKeys {
             context.init(null, new TrustManager[] {this}, null);
         }
 
-        /** What makes the client's sockets. */
+        /** The context that makes the client's sockets. */
         SSLContext context() {
             return context;
         }

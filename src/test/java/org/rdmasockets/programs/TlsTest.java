@@ -213,7 +213,7 @@ class TlsTest {
         }
     }
 
-    /** What client and server say of a handshake that fails. */
+    /** The failures of client and server in a handshake. */
     private List<String> failures(Transport transport, TlsKeys keys, TlsKeys.Client client) throws Exception {
         try (Ends ends = new Ends(transport)) {
             Call<String> served = Call.start(ThreadKind.VIRTUAL, "serve", () -> {

@@ -31,7 +31,7 @@ import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Bystanders;
 import org.rdmasockets.internal.rpc.call.Carrier;
 
-/** What calls do, whatever carries them. */
+/** The behaviour of calls over every carrier. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @Bystanders
 abstract class CallContract {
@@ -554,7 +554,7 @@ abstract class CallContract {
         assertTrue(interrupted.await(40, TimeUnit.SECONDS), "the method goes on");
     }
 
-    /** Its client might come back for the answer, but there is nobody who could give it. */
+    /** Its client might come back for the answer, but no server could give it. */
     @Test
     void aServerThatClosesEndsNumberedCallsToo() throws Exception {
         CountDownLatch begun = new CountDownLatch(1);

@@ -48,7 +48,7 @@ class CallsBetweenProcessesTest {
             FileOutputStream store = new FileOutputStream(arguments[2], true);
             boolean holds = Boolean.parseBoolean(arguments[3]);
             RpcServer.Builder builder = RpcServer.builder().unary("put", (request, call) -> {
-                store.write(request); // one call of the system, which appends it whole whoever is killed
+                store.write(request); // one call of the system, and whole even after a kill
                 if (holds) {
                     Thread.sleep(Duration.ofHours(1));
                 }

@@ -40,7 +40,7 @@ public final class KillableServer implements AutoCloseable {
     /**
      * Starts nothing yet.
      *
-     * @param main what the JVM runs, with the transport, the port, the file of the store and perhaps more
+     * @param main the main class of the JVM; its arguments are the transport, the port, the store's file, perhaps more
      * @param store the file
      * @throws IOException if no port is free
      */
@@ -101,7 +101,7 @@ public final class KillableServer implements AutoCloseable {
         return process;
     }
 
-    /** {@return the number of a call, as it is stored: whole, whoever is killed, by one call of the system} */
+    /** {@return the number of a call, as it is stored: whole even after a kill, by one call of the system} */
     public static byte[] bytes(int call) {
         return ByteBuffer.allocate(Integer.BYTES).putInt(call).array();
     }

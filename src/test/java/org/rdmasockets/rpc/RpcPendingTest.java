@@ -32,7 +32,7 @@ import org.rdmasockets.internal.rpc.call.Carrier;
 import org.rdmasockets.internal.rpc.call.EndpointCarrier;
 import org.rdmasockets.internal.rpc.session.SessionHub;
 
-/** Calls that nobody awaits, and whose end is told: once, whatever becomes of the connection meanwhile. */
+/** Calls without a waiter, whose end is told: once, whatever becomes of the connection meanwhile. */
 @ParameterizedClass
 @ValueSource(booleans = {true, false})
 @Timeout(value = 3, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -105,7 +105,7 @@ class RpcPendingTest {
         return pending;
     }
 
-    /** Its end is told, once, and then nobody waits for it. */
+    /** Checks that its end is told, once, and that await then returns without waiting. */
     private byte[] end(RpcPending pending) throws Exception {
         Await.until("the end is told", () -> told.get() > 0);
         FutureTask<byte[]> await = new FutureTask<>(pending::await);

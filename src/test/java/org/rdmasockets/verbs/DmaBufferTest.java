@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What can be checked of a DMA-BUF before any device sees it. */
+/** The checks of a DMA-BUF before any device sees it. */
 class DmaBufferTest {
     @Test
     void offsetAndAddressAreAtTheSamePlaceOfTheirPages() {

@@ -13,7 +13,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.verbs.GidEntry.Type;
 
-/** Which GID is chosen, over tables as machines have them. */
+/** The choice of a GID, over tables as machines have them. */
 class GidChoiceTest {
     private static final Gid IPV4 = gid("00000000000000000000ffff0a4d0001");
     private static final Gid OTHER_IPV4 = gid("00000000000000000000ffff0a4d0002");

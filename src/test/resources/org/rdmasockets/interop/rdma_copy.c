@@ -4,8 +4,8 @@
  *     rdma_copy server ADDRESS PORT
  *     rdma_copy client ADDRESS PORT TEXT
  *
- * The server prints what is in its buffer when the client has disconnected; the client prints SUCCESS. What fails is
- * named, with its error number, and ends the program. Nothing is freed: it serves one connection.
+ * The server prints what is in its buffer when the client has disconnected; the client prints SUCCESS. A failed
+ * call is named, with its error number, and ends the program. Nothing is freed: it serves one connection.
  */
 #include <arpa/inet.h>
 #include <errno.h>

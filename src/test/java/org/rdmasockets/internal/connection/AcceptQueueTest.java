@@ -14,7 +14,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What waits is handed out whoever was interrupted, and nothing else ends a wait early. */
+/** Accept hands out a waiting entry even to an interrupted thread; a deadline, an interrupt and the close end it. */
 class AcceptQueueTest {
     private final AcceptQueue<Connection> queue = new AcceptQueue<>(connection -> connection.close(0));
 
@@ -30,7 +30,7 @@ class AcceptQueueTest {
         assertEquals(InterruptedIOException.class, failureOfInterrupted().getClass());
     }
 
-    /** What accept throws in a virtual thread that was interrupted before. */
+    /** The exception that accept throws in a virtual thread that was interrupted before. */
     private IOException failureOfInterrupted() throws Exception {
         FutureTask<IOException> accept = new FutureTask<>(() -> {
             Thread.currentThread().interrupt();

@@ -9,7 +9,7 @@ import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Who is visited when. */
+/** The members that are visited, and when. */
 class ConnectionRegistryTest {
     private final ConnectionRegistry roster = new ConnectionRegistry();
     private long now;
@@ -102,7 +102,7 @@ class ConnectionRegistryTest {
         assertEquals(Set.of(all.get(0), all.get(2)), Set.of(roster.all()));
     }
 
-    /** Whatever is done in whatever order: all that are in are there once, and those who attend are visited. */
+    /** After any order of calls, each member is there once, and those that attend are visited. */
     @Test
     void itIsASetOfWhichSomeAttend() {
         Random random = new Random(1);
@@ -129,7 +129,7 @@ class ConnectionRegistryTest {
         assertEquals(Set.copyOf(in), Set.of(roster.all()));
     }
 
-    /** Others who come, attend, fall silent and go, also in step with the round, do not make it pass anybody by. */
+    /** Members that come, attend, fall silent and go, also in step with the round, do not make it skip any other. */
     @Test
     void whoIsQuietIsVisitedInEachRoundWhateverOthersDo() {
         for (int beat : new int[] {1, 3, ConnectionRegistry.ROUND / 2, ConnectionRegistry.ROUND,

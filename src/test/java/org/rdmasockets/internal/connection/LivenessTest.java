@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What a connection needs at a tick, and whether it may be visited less often until then. */
+/** The needs of a connection at a tick, and whether it may be visited less often until then. */
 class LivenessTest {
     private static final long START = 1_000_000_000_000L;
     private static final int IDLE_SECONDS = 60;

@@ -66,7 +66,7 @@ class SetupPoolTest {
         CompletableFuture.allOf(slow).get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     }
 
-    /** What the tick of the engine does: asks for relief until the task got a thread. */
+    /** Asks for relief until the task got a thread, as the tick of the engine does. */
     private String afterRelief(CompletableFuture<String> task) throws Exception {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
         while (System.nanoTime() < deadline) {

@@ -30,7 +30,7 @@ import org.rdmasockets.verbs.EventSource;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** The thread that takes in what a transport brings ends, in a JVM of its own: nobody waits for ever. */
+/** The thread that takes in what a transport brings ends, in a JVM of its own: no caller waits for ever. */
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 class PollerFailureTest {
     /** A system call that fails from now on. */
@@ -61,7 +61,7 @@ class PollerFailureTest {
         }
     }
 
-    /** Breaks the poller, and says what becomes of those who wait for datagrams. */
+    /** Breaks the poller, and says what becomes of the waiters for datagrams. */
     public static final class Child {
         private Child() {
         }

@@ -124,7 +124,7 @@ public final class Descriptors {
         }
     }
 
-    /** Whether memory that a peer may be given is at an address, as opposed to none, or memory that is nobody's. */
+    /** Whether shared memory of ours, which peers may be given, is mapped at an address. */
     public static boolean isShared(long address) throws IOException {
         try (Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
             return mappings.anyMatch(line -> {

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
-/** What is mapped and what is refused. */
+/** Memory that is mapped, and memory that is refused. */
 @Isolated
 class SealedMemoryTest {
     private static final long BYTES = 3 * 4096;

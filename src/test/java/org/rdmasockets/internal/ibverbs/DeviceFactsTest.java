@@ -14,7 +14,7 @@ import org.rdmasockets.internal.ibverbs.generated.rdma_h;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.TransportType;
 
-/** What devices can do, by what they say: as soft-RoCE, soft-iWARP and an adapter with all of it say it. */
+/** The capabilities of devices, by what they say: as soft-RoCE, soft-iWARP and an adapter with all of it say it. */
 class DeviceFactsTest {
     private static final Set<Capability> HARDWARE = EnumSet.complementOf(EnumSet.of(Capability.COPIES_AT_POST,
             Capability.SOFTWARE_TRANSFER, Capability.ON_DEMAND_PAGING));

@@ -29,7 +29,7 @@ class ExtendedQueryTest {
     private final Arena arena = Arena.ofAuto();
     private final MemorySegment around = arena.allocate(BYTES, Long.BYTES);
     private final MemorySegment context = around.asSlice(rdma_h.VERBS_CONTEXT_CONTEXT());
-    /** What the driver says, and what it was asked. */
+    /** The driver's answer, and the arguments of the query. */
     private long capabilities = rdma_h.IBV_ODP_SUPPORT();
     private int result;
     private long askedContext;

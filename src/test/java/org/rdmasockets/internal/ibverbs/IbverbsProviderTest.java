@@ -17,7 +17,7 @@ import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** What the provider says where it cannot work: a reason with a remedy, never an error of the linker. */
+/** The provider's message where it cannot work: a reason with a remedy, never an error of the linker. */
 @Timeout(300)
 class IbverbsProviderTest {
     private static final Path KERNEL_DEVICES = Path.of("/sys/class/infiniband");

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.verbs.Errno;
 
-/** What a person is told to do about an error. */
+/** The remedies that a person is told for an error. */
 class IbverbsRemediesTest {
     /** async-rdma's users meet an ENOMEM that does not say that memory is there, and may only not be locked. */
     @Test

@@ -19,7 +19,7 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.VerbsException;
 
-/** What an ordinary user meets. Needs root, because it becomes one. */
+/** The restrictions of an ordinary user. Needs root, because it becomes one. */
 @Tag("device")
 @Tag("further-jvms")
 @Timeout(300)
@@ -27,7 +27,7 @@ class IbverbsRestrictionsTest {
     private static final String DEVICE = System.getProperty("org.rdmasockets.test.device", "rxe0");
     private static final List<String> NATIVE_ACCESS = List.of("--enable-native-access=ALL-UNNAMED");
 
-    /** The command as nobody, with at most so much locked memory. */
+    /** The command as user 65534, with at most so much locked memory. */
     private static List<String> asNobody(int lockedKilobytes) {
         return List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c",
                 "ulimit -l " + lockedKilobytes + " && exec \"$@\"", "bash");

@@ -89,7 +89,7 @@ class NumaNodesTest {
         }
     }
 
-    /** What the kernel says of the calling thread. */
+    /** The processors that the kernel allows the calling thread. */
     private static ProcessorList allowed() throws IOException {
         return Files.readAllLines(Path.of("/proc/thread-self/status")).stream()
                 .filter(line -> line.startsWith("Cpus_allowed_list:"))

@@ -11,12 +11,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Threads of the library keep nothing of whoever starts them. */
+/** Threads of the library keep nothing of the threads that start them. */
 class LibraryThreadsTest {
     private static final int SECONDS_TO_WAIT = 60;
     private static final InheritableThreadLocal<Object> CALLERS = new InheritableThreadLocal<>();
 
-    /** What a thread has. */
+    /** The properties of a thread. */
     private record Belongings(ClassLoader loader, ThreadGroup group, Object local, boolean daemon, int priority) {
         static Belongings now() {
             Thread me = Thread.currentThread();

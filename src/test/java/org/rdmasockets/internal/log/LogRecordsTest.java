@@ -56,7 +56,7 @@ class LogRecordsTest {
                 said.subList(1, 3));
     }
 
-    /** Where an application has removed them, nobody sees a line. */
+    /** Where an application has removed the handlers, no line is shown. */
     @Test
     void aWarningThatComesAfterTheHandlersOfJavaLoggingIsWritten() throws Exception {
         List<String> said = toJavaLogging("handlers are removed").lines().toList();

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
-/** What programs write that end at once, or whose log blocks, fails or comes back to this library. */
+/** The output of programs that end at once, or whose log blocks, fails or comes back to this library. */
 @Timeout(value = 100, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class LogTest {
     /** Says a few things and ends. */
@@ -40,7 +40,7 @@ class LogTest {
         }
     }
 
-    /** Whose output, where slf4j-simple writes its lines, does what a log may do. */
+    /** A program whose output, where slf4j-simple writes its lines, is slow, blocks, fails or logs itself. */
     public static final class OddOutput extends OutputStream {
         private static final Log LOG = new Log(OddOutput.class);
         private static final int LINES = 5 * Log.MOST_LINES;

@@ -9,7 +9,7 @@ public final class Replacement implements AutoCloseable {
     /**
      * Replaces.
      *
-     * @param instead what sockets use from now on
+     * @param instead the provider that sockets use from now on
      */
     public Replacement(VerbsProvider instead) {
         before = Providers.replace(instead);

@@ -404,7 +404,7 @@ final class CPeer implements StreamPeer {
         return true;
     }
 
-    /** What rshutdown and rclose wait for. */
+    /** The wait of rshutdown and rclose. */
     private boolean waitForClose() {
         boolean changed = false;
         if (!closePosted && connected) {

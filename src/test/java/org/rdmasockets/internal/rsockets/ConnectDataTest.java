@@ -13,9 +13,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The private data, as C sends it and as nobody should. */
+/** The private data, as C sends it and as no peer should. */
 class ConnectDataTest {
-    /** What C sends with its defaults; addresses and keys are made up. */
+    /** The private data of C with its defaults; addresses and keys are made up. */
     private static final String OF_C = "0102018000000000" + "00007f8812345000" + "0000047000000002"
             + "00007f8812346000" + "0000054700010000";
 

@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What is lent to the reader is not lent to the peer. */
+/** Memory that is lent to the reader is not lent to the peer. */
 class DirectReceiverTest {
     private final Arena arena = Arena.ofShared();
 

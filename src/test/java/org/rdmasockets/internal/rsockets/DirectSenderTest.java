@@ -14,7 +14,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
-/** What is sent from memory of the application looks the same on the wire, and needs no room in the send ring. */
+/** Data from memory of the application looks the same on the wire, and needs no room in the send ring. */
 class DirectSenderTest {
     private final Arena arena = Arena.ofShared();
 

@@ -19,7 +19,7 @@ import org.rdmasockets.verbs.SendRequest;
 
 /**
  * A queue pair that keeps what is posted, and fails the test when a rule of verbs is broken: queue depths, keys and
- * bounds of local memory, inline sizes. Who executes the requests is up to the test.
+ * bounds of local memory, inline sizes. The test executes the requests.
  */
 final class FakeQueuePair implements QueuePair {
     /** A piece of local memory. */
@@ -130,7 +130,7 @@ final class FakeQueuePair implements QueuePair {
     private final Deque<Long> outstandingSends = new ArrayDeque<>();
     private int outstandingReceives;
     private int refuseWith;
-    /** What the next request may join while it is not on its way, or null. */
+    /** The request that the next one may join while it is not on its way, or null. */
     private Send open;
     private int joined;
 
@@ -149,7 +149,7 @@ final class FakeQueuePair implements QueuePair {
         regions.add(region);
     }
 
-    /** The owner closes a region: nobody may use it from now on. */
+    /** The owner closes a region: it must not be used from now on. */
     void close(SimulatedRegion region) {
         if (!regions.remove(region)) {
             throw new AssertionError("closed twice");
@@ -229,7 +229,7 @@ final class FakeQueuePair implements QueuePair {
                 throw new AssertionError("joins a message that ends elsewhere");
             }
             open.add(send, request.joinedImmediate());
-            // What is left is its completion.
+            // Only its completion is left.
             SendRequest nothing = new SendRequest(1).write(request.workRequestId(), 0, 0);
             sends.add(new Send(request.isSignalled() ? nothing.signalled() : nothing, List.of(), false));
             joined++;

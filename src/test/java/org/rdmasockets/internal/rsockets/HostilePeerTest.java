@@ -235,7 +235,7 @@ class HostilePeerTest {
         }
     }
 
-    /** What a read of the peer's position brings; mostly both copies are the same. */
+    /** Sets the result of a read of the peer's position; mostly both copies are the same. */
     private static void position(ScriptedConnection c, Random random, FlowKind flow) {
         for (int i = 0; i < 4 && flow == FlowKind.READ_RING; i++) {
             c.remoteRegion.segment().set(ValueLayout.JAVA_LONG,

@@ -132,7 +132,7 @@ final class JavaPeer implements StreamPeer {
         return changed | close();
     }
 
-    /** What the owner of a connection does about it. */
+    /** Reacts as the owner of a connection does. */
     private boolean own() {
         boolean over = connection.failure() != null || connection.peerDisconnected();
         boolean changed = false;
@@ -151,7 +151,7 @@ final class JavaPeer implements StreamPeer {
         return changed;
     }
 
-    /** What the set-up pool does, sooner or later, and what comes after a pause, which may be any time. */
+    /** Does the set-up pool's work, sooner or later, and the work after a pause, which may be any time. */
     private boolean tend() {
         if (random.nextInt(30) == 0) {
             int before = connection.outstandingSends();
@@ -294,7 +294,7 @@ final class JavaPeer implements StreamPeer {
         return true;
     }
 
-    /** What was left here before a byte was written is here before that can be read. */
+    /** Checks that a value that was placed before a byte was written is here when that byte has been read. */
     private void verifyPlaced() {
         if (partner != null && read > partner.placed) {
             long there = mapped.segment().get(ValueLayout.JAVA_LONG, 0);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What goes over the wire when messages carry a stream, or a ring whose position is read; and peers that lie. */
+/** The data on the wire when messages carry a stream, or a ring whose position is read; and peers that lie. */
 class OtherFlowsTest {
     private static final long RING = 0x200000;
     private static final int CREDITS = 16;
@@ -107,13 +107,13 @@ class OtherFlowsTest {
         assertEquals("WRITE_WITH_IMMEDIATE 30 @200000/88 0000001e", brief().getFirst());
     }
 
-    /** The requests since the last call: reads without what lies where they read to, and of words the word. */
+    /** The requests since the last call: of reads only the kind, of words the word. */
     private List<String> brief() {
         return c.posted().stream().map(line -> line.startsWith("READ") ? "READ"
                 : line.contains(" 0 @") ? line.substring(line.lastIndexOf(' ') + 1) : line).toList();
     }
 
-    /** Who changes it may wait for a processor meanwhile, so it is not read again before the peer says so. */
+    /** A peer that is changing it may lose its processor, so it is not read again before the peer says so. */
     @Test
     void aPositionThatWasHalfChangedIsNotUsed() throws SocketException {
         start(FlowKind.READ_RING, 100);
@@ -197,7 +197,7 @@ class OtherFlowsTest {
         assertViolation("where it had room for 0");
     }
 
-    /** What the owner frees after that is another's. */
+    /** Memory that the owner frees after the abort belongs to another. */
     @Test
     void nothingIsTouchedAfterTheAbort() throws SocketException {
         start(FlowKind.READ_RING, 100);

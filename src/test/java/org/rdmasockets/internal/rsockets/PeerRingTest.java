@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 
 import org.junit.jupiter.api.Test;
 
-/** What is known of the peer's ring, of whatever size. */
+/** The state of a peer's ring of any size, as this end knows it. */
 class PeerRingTest {
     private static final long ADDRESS = 0x7000_0000_0000L;
 
@@ -46,7 +46,7 @@ class PeerRingTest {
         assertEquals(ADDRESS, ring.nextAddress());
     }
 
-    /** What was given back out of turn shows only when all before it was, too: a position says nothing else. */
+    /** Room given back out of turn shows only when all before it is given back, too: a position tells no more. */
     @Test
     void nothingIsWrittenOverThatWasNotRead() {
         PeerRing ring = ring(100, 10);

@@ -77,7 +77,7 @@ final class ScriptedConnection {
                 PEER_RING_KEY, PEER_HALF, 0, FlowKind.CREDIT_RING, 0);
     }
 
-    /** What was posted since the last call, such as {@code WRITE_WITH_IMMEDIATE 10 @200000/88 0000000a}. */
+    /** The requests posted since the last call, such as {@code WRITE_WITH_IMMEDIATE 10 @200000/88 0000000a}. */
     List<String> posted() {
         List<String> lines = new ArrayList<>();
         for (FakeQueuePair.Send send : takePosted()) {

@@ -172,7 +172,7 @@ final class SimulatedWire {
             }
         }
 
-        /** Moves to the error state: everything outstanding is flushed. What left before arrives. */
+        /** Moves to the error state: everything outstanding is flushed. Messages that left before arrive. */
         void fail() {
             dead = true;
             executed.forEach(s -> complete(s, WorkCompletionStatus.FLUSHED));
@@ -222,7 +222,7 @@ final class SimulatedWire {
             return dead;
         }
 
-        /** What it does on the wire, in words. */
+        /** Its activity on the wire, in words. */
         String activity() {
             return String.valueOf(sending);
         }

@@ -161,7 +161,7 @@ class StreamClosingTest {
         assertTrue(c.posted().isEmpty());
     }
 
-    /** What is posted then may never complete. */
+    /** A request that is posted then may never complete. */
     @Test
     void overIwarpAPeerThatHasGoneIsToldNothing() throws SocketException {
         c = ScriptedConnection.started(arena, ScriptedConnection.iwarp());

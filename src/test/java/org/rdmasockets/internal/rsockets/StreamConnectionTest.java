@@ -17,7 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.verbs.SendRequest;
 
-/** What a connection puts on the wire, byte by byte, where possible as C was seen to do it. */
+/** The bytes that a connection puts on the wire, where possible as C was seen to do it. */
 class StreamConnectionTest {
     private static final int[] RAMP_OF_C = {2048, 4096, 8192, 16384, 32768, 2048};
 

@@ -13,7 +13,7 @@ interface StreamPeer {
     }
 
     /**
-     * What an application does.
+     * The plan of an application.
      *
      * @param bytes how many it writes
      * @param mostPerCall most bytes of one write or read
@@ -22,7 +22,7 @@ interface StreamPeer {
     record Plan(int bytes, int mostPerCall, Ending ending) {
     }
 
-    /** What this end tells the other one. */
+    /** The private data for the other end. */
     ConnectData localData();
 
     /** Posts receives. */

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
-/** Which requests complete visibly, and which receives are posted together. */
+/** The requests that complete visibly, and the receives that are posted together. */
 class StreamSignalTest {
     private final Arena arena = Arena.ofShared();
 

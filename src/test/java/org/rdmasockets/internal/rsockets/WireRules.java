@@ -6,9 +6,9 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Watches one direction of the wire and fails the test when a rule of the protocol is broken, whoever breaks it. Knows
+ * Watches one direction of the wire and fails the test when a rule of the protocol is broken by either end. Knows
  * nothing of the implementation: it sees what is written and the messages, in the order of the wire. Here "sender" is
- * who sends data in this direction; the chunks and credits for it come the other way.
+ * the end that sends data in this direction; the chunks and credits for it come the other way.
  */
 final class WireRules {
     private static final int NO_DATA = -1;
@@ -47,8 +47,8 @@ final class WireRules {
      * One direction.
      *
      * @param name for messages
-     * @param sender what the sender of data announced: where its table is
-     * @param receiver what the receiver of data announced: first chunk and credits
+     * @param sender the private data of the sender of data: where its table is
+     * @param receiver the private data of the receiver of data: first chunk and credits
      */
     WireRules(String name, ConnectData sender, ConnectData receiver) {
         this.name = name;

@@ -16,7 +16,7 @@ import java.util.Properties;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who decides: the socket, the first rule that matches, the property, and nobody if the settings are wrong. */
+/** The choice is the socket's, else the first matching rule's, else the property's; wrong settings choose nothing. */
 class PolicyTest {
     private static final InetSocketAddress DATABASE = address("10.1.2.3", 5432);
     private static final InetSocketAddress ELSEWHERE = address("192.0.2.1", 80);

@@ -22,7 +22,7 @@ import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.VerbsException;
 
-/** Who hears an answer to its request for a connection, and when. */
+/** The answers that a client hears to its request for a connection, and when. */
 @Timeout(value = 1, unit = TimeUnit.MINUTES)
 class AnswersTest {
     private static final ConnectionParameters PARAMETERS = new ConnectionParameters(new byte[0], 0, 0, 6, 7);

@@ -21,7 +21,7 @@ public final class ChildJvm {
     /** Longest life of a process that is waited for, in seconds. */
     public static final long LIMIT_SECONDS = 100;
 
-    /** What the library needs at run time, and a provider of SLF4J. */
+    /** The jars that the library needs at run time, and a provider of SLF4J. */
     private static final Pattern LIBRARY = Pattern.compile("(slf4j|jctools).*\\.jar");
 
     private ChildJvm() {

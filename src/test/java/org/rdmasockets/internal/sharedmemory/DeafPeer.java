@@ -31,7 +31,7 @@ final class DeafPeer implements LinkHandler, DialHandler, AutoCloseable {
         hub.dial(listener, this);
     }
 
-    /** A peer that nobody knows yet. */
+    /** A peer that no other knows yet. */
     DeafPeer() throws VerbsException {}
 
     /** Has others dial this. */

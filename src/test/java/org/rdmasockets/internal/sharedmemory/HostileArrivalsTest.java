@@ -144,7 +144,7 @@ class HostileArrivalsTest {
         elsewhere.connect(address(), TIMEOUT_MILLIS);
         Transport taken = elsewhere.getOption(RdmaSocketOptions.TRANSPORT);
         assertTrue(taken.is(Transport.TCP) && taken.reason().contains("thousands of connections wait"), taken::reason);
-        attacker.link.close(); // which frees all the places that it had, once the server's poller sees it
+        attacker.link.close(); // once the server's poller sees it, all its places are free
         Await.until("a place", () -> !isRefused());
         RdmaSocket next = client(Transport.AUTO);
         Call<Void> connect = Call.run(ThreadKind.VIRTUAL, "connect", () -> next.connect(address(), TIMEOUT_MILLIS));
@@ -154,7 +154,7 @@ class HostileArrivalsTest {
         assertThrows(SocketTimeoutException.class, () -> {
             server.setSoTimeout(100);
             while (true) {
-                server.accept().close(); // what was established before, and the one over TCP
+                server.accept().close(); // established before, or the one over TCP
             }
         });
     }

@@ -358,7 +358,7 @@ class HostileLinkTest {
         try (DatagramPorts.Port port = ports.open(address, one)) {
             int sent = 0;
             while (sent < 1000) {
-                // Of three, one is for nobody.
+                // One of three has no receiver.
                 int target = sent % 3 == 0 ? 1 : address.getPort();
                 if (attacker.send(LinkDispatcher.DATAGRAM, 4, -1, target | 2 << Short.SIZE, honest)) {
                     sent++;

@@ -7,7 +7,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import org.junit.jupiter.api.Test;
 
-/** Connections share addresses, as far as nobody sees it. */
+/** Connections share addresses, as far as an application cannot see it. */
 class LocalAddressesTest {
     private static InetSocketAddress fresh(int port) {
         return new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port);

@@ -11,7 +11,7 @@ import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.ReceiveRequest;
 import org.rdmasockets.verbs.VerbsException;
 
-/** What a peer in another process may ask of receives that are shared. */
+/** The requests that a peer in another process may make of receives that are shared. */
 class SharedReceivesTest {
     private final SharedMemoryDevice device = new SharedMemoryProvider(false).fabric.device;
     private SharedMemoryProtectionDomain domain;

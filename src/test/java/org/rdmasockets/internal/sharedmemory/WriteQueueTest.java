@@ -24,7 +24,7 @@ import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletions;
 
-/** What senders of this process leave to who polls: all of it comes, in order, whoever takes it in. */
+/** Writes that senders of this process leave to the poller all arrive, in order, whichever thread takes them in. */
 @Timeout(60)
 class WriteQueueTest {
     /** More than are left at once. */
@@ -272,7 +272,7 @@ class WriteQueueTest {
         assertEquals(List.of(5), taken());
     }
 
-    /** Who waits by arming, polling once more and then sleeping until there is an event never sleeps for ever. */
+    /** A thread that arms, polls once more and then sleeps until there is an event never sleeps for ever. */
     @Test
     void noEventIsMissedByWhoArmsWhileOthersWrite() throws Exception {
         int total = 200_000;

@@ -341,7 +341,7 @@ class CompletionPollerTest {
         }
     }
 
-    /** What comes while it is awake needs no event: the device, or a peer, is asked for one when there is no more. */
+    /** While the poller is awake it needs no event: it asks the device, or a peer, for one when nothing more comes. */
     @Test
     void armsAQueueOnceForAllThatComesWhileItIsAwake() throws Exception {
         CompletionInbox[] inbox = new CompletionInbox[1];

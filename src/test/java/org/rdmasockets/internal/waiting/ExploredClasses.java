@@ -32,7 +32,7 @@ final class ExploredClasses extends ClassLoader {
      *
      * @param method where it is, as {@code CompletionInbox.close}
      * @param target the method that it calls, or the field that it writes
-     * @param nth which of several, from 1
+     * @param nth its number among several, from 1
      * @param late whether it comes too late, instead of never
      */
     record Fault(String method, String target, int nth, boolean late) {}

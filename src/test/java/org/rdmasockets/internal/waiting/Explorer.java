@@ -44,15 +44,15 @@ import org.rdmasockets.verbs.VerbsException;
  * parked has lost its wake-up.
  */
 public final class Explorer {
-    /** What is run again and again, made anew for each run. */
+    /** A scenario that is run again and again, made anew for each run. */
     public interface Scenario {
-        /** Makes what the threads use. The threads that this starts run until none can go on. */
+        /** Makes the objects that the threads use. The threads that this starts run until none can go on. */
         void setUp(Explorer explorer) throws Exception;
 
         /** Starts the threads that are explored. */
         void begin();
 
-        /** Starts what comes last, when no thread can go on. */
+        /** Starts the threads that come last, when no thread can go on. */
         void end();
 
         /** After the last step: what is wrong, or null. */
@@ -91,7 +91,7 @@ public final class Explorer {
         }
     }
 
-    /** Which threads use something, as bits, and whether any writes it. */
+    /** The threads that use a field or an object, as bits, and whether any writes it. */
     private static final class Use {
         private int threads;
         private boolean written;
@@ -133,7 +133,7 @@ public final class Explorer {
     private final List<Decision> path = new ArrayList<>();
     private final List<Runner> runners = new ArrayList<>();
     private final Map<Object, Object> states = new IdentityHashMap<>();
-    /** Whose an object is: uses of things of one kind are told apart by it. */
+    /** The owners of objects, by name: they tell uses of things of one kind apart. */
     private final Map<Object, String> names = new IdentityHashMap<>();
     private final Thread caller = Thread.currentThread();
     private volatile Runner running;
@@ -147,7 +147,7 @@ public final class Explorer {
     private boolean learned;
     private boolean unparkFails;
     private Throwable thrown;
-    /** What happens, while a run is repeated to be told. */
+    /** The steps of a run that is repeated to be told. */
     private List<String> told;
 
     private Explorer() {}
@@ -458,7 +458,7 @@ public final class Explorer {
         }
     }
 
-    // What follows is called by the rewritten classes.
+    // The rewritten classes call the methods that follow.
 
     /** Reads a volatile field. */
     public static Object get(Object target, String name) {

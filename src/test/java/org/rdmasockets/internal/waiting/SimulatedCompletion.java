@@ -7,7 +7,7 @@ import org.rdmasockets.verbs.CompletionOpcode;
  *
  * @param workRequestId of the request
  * @param status 0 is success
- * @param opcode what ended
+ * @param opcode the kind of the request that ended
  * @param immediate for receives
  */
 record SimulatedCompletion(long workRequestId, int status, CompletionOpcode opcode, int immediate) {

@@ -20,7 +20,7 @@ final class SimulatedQueue implements CompletionQueue {
     private long total;
     private int arms;
     private int polls;
-    /** What happens just before each poll. */
+    /** Runs just before each poll. */
     private Runnable beforePolling = () -> { };
 
     SimulatedQueue(SimulatedDevice device, SimulatedChannel channel, int entries) {
@@ -29,7 +29,7 @@ final class SimulatedQueue implements CompletionQueue {
         this.entries = entries;
     }
 
-    /** What the device does when a request ends. */
+    /** Adds a completion, as the device does when a request ends. */
     void complete(SimulatedCompletion completion) {
         boolean event;
         synchronized (this) {

@@ -12,7 +12,7 @@ import java.util.function.BooleanSupplier;
 
 /** Runs the algorithm over a simulated device until every message has arrived, or nothing moves any more. */
 final class Simulation {
-    /** Who talks over a connection. */
+    /** The threads of a connection. */
     enum Kind {
         /** A reader and a writer at both ends, all at once. */
         DUPLEX(4, 4),
@@ -33,7 +33,7 @@ final class Simulation {
         }
     }
 
-    /** Which threads talk. */
+    /** The kinds of threads that talk. */
     enum Threads {
         /** Virtual ones only. */
         VIRTUAL,
@@ -44,10 +44,10 @@ final class Simulation {
     }
 
     /**
-     * What to run.
+     * The run to make.
      *
      * @param kinds the connections
-     * @param threads what kind of threads
+     * @param threads the kind of threads
      * @param messages how many per direction and connection
      * @param window messages in flight per direction
      * @param lateSends send completions come from a thread of their own, some time later
@@ -68,12 +68,12 @@ final class Simulation {
     }
 
     /**
-     * What came out.
+     * The result of a run.
      *
      * @param completions how many completions there were
      * @param nanos how long it took
      * @param problem null, or what is wrong with the state at that time
-     * @param lostWakeup true when nothing moved, and waking everybody from outside made it move again
+     * @param lostWakeup true when nothing moved, and waking all waiters from outside made it move again
      */
     record Result(long completions, long nanos, String problem, boolean lostWakeup) {
         @Override
@@ -165,7 +165,7 @@ final class Simulation {
         }
     }
 
-    /** After each glance it stays away until the writer has moved, so that nobody drains the inbox in its stead. */
+    /** After each glance it stays away until the writer has moved, so that no other thread drains in its stead. */
     private static void glanceUntil(int messages, SimulatedEnd end) {
         while (end.writes() < messages && end.glance(ThreadLocalRandom.current().nextInt(MAX_GLANCE_NANOS))) {
             int seen = end.writes();
@@ -221,7 +221,7 @@ final class Simulation {
         return text.toString();
     }
 
-    /** Wakes everybody and polls every queue from outside; true if that makes it move. */
+    /** Wakes all waiters and polls every queue from outside; true if that makes it move. */
     private boolean movesAgain(long expected) throws InterruptedException {
         long before = progress();
         long deadline = System.nanoTime() + 5_000_000_000L;

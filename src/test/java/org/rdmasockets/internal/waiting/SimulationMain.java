@@ -7,8 +7,8 @@ import org.rdmasockets.internal.waiting.Simulation.Result;
 import org.rdmasockets.internal.waiting.Simulation.Threads;
 
 /**
- * What the forked JVMs of {@link SimulationTest} run, as much as the argument says: one line per run; the exit status
- * is 0 only if each was good.
+ * The runs of the forked JVMs of {@link SimulationTest}, as many as the argument says: one line per run; the exit
+ * status is 0 only if each was good.
  */
 final class SimulationMain {
     private static final int PATIENCE_MILLIS = 20_000;

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Which waiters spin, and for how long. */
+/** The waiters that spin, and for how long. */
 class SpinPolicyTest {
     private static final int PROCESSORS = 3;
     private static final int BUDGET_NANOS = 40_000;

@@ -33,7 +33,7 @@ final class TestClient implements CompletionClient {
         backlog.run();
     }
 
-    /** What has arrived: tokens, and the client's bits of work request identifiers. */
+    /** The completions applied: tokens, and the client's bits of work request identifiers. */
     List<Object> applied(CompletionInbox inbox) {
         inbox.enter();
         try {

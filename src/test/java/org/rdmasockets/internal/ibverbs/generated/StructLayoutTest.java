@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Compares the generated bindings with what the C compiler makes of the same headers. What there is to compare is found
- * by reflection: nothing is listed here, so a struct, field or constant added to the bindings is covered at once.
+ * Compares the generated bindings with what the C compiler makes of the same headers. Reflection finds the
+ * bindings: nothing is listed here, so a struct, field or constant added to them is covered at once.
  *
  * <p>Needs {@code cc} and the headers of libibverbs and librdmacm; without them the tests are skipped and say why.
  */
@@ -50,7 +50,7 @@ class StructLayoutTest {
     /** A constant expression of C, and the value it has in the bindings. */
     private record Check(String expression, long value) {}
 
-    /** What a command answered: its exit code, and standard output and error together. */
+    /** The answer of a command: its exit code, and standard output and error together. */
     private record Answer(int exitCode, String output) {}
 
     @Test

@@ -141,7 +141,7 @@ class HostileFrameTest {
         assertArrayEquals(PING, honest.receive(), () -> "another client's call after " + what);
     }
 
-    /** What a client that has greeted, and whose call is held, may not send. */
+    /** Frames that a client that has greeted, and whose call is held, must not send. */
     private static Map<String, List<Frame>> violations() {
         byte[] half = new byte[WINDOW / 2];
         Map<String, List<Frame>> all = new LinkedHashMap<>();
@@ -313,7 +313,7 @@ class HostileFrameTest {
         }
     }
 
-    /** Whatever the bytes are, they are a frame or a violation, and nothing else is thrown. */
+    /** Any bytes decode to a frame or a violation, and nothing else is thrown. */
     @Test
     void anyBytesAreAFrameOrAViolation() {
         Random random = new Random(11);

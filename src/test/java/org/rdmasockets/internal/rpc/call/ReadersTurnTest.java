@@ -66,7 +66,7 @@ class ReadersTurnTest {
 
         @Override
         public void wakeup() {
-            // Nobody waits.
+            // No thread waits.
         }
 
         @Override
@@ -180,7 +180,7 @@ class ReadersTurnTest {
         assertFalse(two.connection.isOpen());
     }
 
-    /** So it is with the thread that reads for those who listen. */
+    /** The same holds for the background thread, which reads for calls with a listener. */
     @Test
     void anErrorOfTheBackgroundReaderEndsTheConnectionForAll() throws Exception {
         Script script = new Script(3);

@@ -9,13 +9,13 @@ import org.junit.jupiter.api.Test;
 import org.rdmasockets.internal.rpc.call.ResponseCache.Finding;
 import org.rdmasockets.internal.rpc.call.ResponseCache.Verdict;
 
-/** What a server remembers of calls is bounded in bytes and in time; what it has forgotten it does not run again. */
+/** A server's memory of calls is bounded in bytes and in time; it does not run a forgotten call again. */
 class ResponseCacheTest {
     private static final byte[] PING = {1};
     private static final int ANSWER = 1000;
     /** So many have more answers than the memory takes, but are not too many themselves. */
     private static final int CLIENTS = 100;
-    /** What a call weighs beside its answer, and a client beside its calls. */
+    /** The weight of a call beside its answer, and of a client beside its calls. */
     private static final int BESIDE = 256;
     private static final int WEIGHT = ANSWER + BESIDE;
     private static final long MAX = 80_000;

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.rpc.RpcClient;
 import org.rdmasockets.rpc.RpcServer;
 
-/** Anybody may send a datagram: strangers reach no session, and a server under their flood answers its clients. */
+/** Any host may send a datagram: strangers reach no session, and a server under their flood answers its clients. */
 @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class HostileDatagramTest {
     private static final byte[] PING = {1, 2, 3};

@@ -291,7 +291,7 @@ class SessionHubTest {
             packet.flags = i == 0 ? Packet.FIRST : 0;
             send(from, server, packet.kind == Packet.PING ? new byte[0] : new byte[PIECE]);
             if (packet.kind == Packet.PING) {
-                receive(from); // what was sent has come
+                receive(from); // all packets before it have come
             }
         }
     }

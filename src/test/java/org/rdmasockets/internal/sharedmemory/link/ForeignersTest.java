@@ -99,7 +99,7 @@ class ForeignersTest {
         }
     }
 
-    /** Answers those who connected in another version, and hangs up. */
+    /** Answers peers that connected in another version, and hangs up. */
     private static void answerAll(SocketDirectory.Named named) throws Exception {
         PacketBuffer buffer = new PacketBuffer();
         List<PacketSocket> accepted = new ArrayList<>();

@@ -171,7 +171,7 @@ class HostilePeerTest {
         }
     }
 
-    /** The close of such a descriptor lasts ten minutes, and nobody waits for that. */
+    /** The close of such a descriptor lasts ten minutes, and no other link waits for that. */
     @Test
     void descriptorsWhoseCloseLastsHoldUpNobody() throws Exception {
         try (ServerSocket sink = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {

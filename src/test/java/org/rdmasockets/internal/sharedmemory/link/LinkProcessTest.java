@@ -294,7 +294,7 @@ class LinkProcessTest {
             assertTrue(refusal.remedy().contains("the listener is user 65534's"), refusal.getMessage());
             Path name = Descriptors.named(ListenerName.of(listener.address()));
             assertEquals("EACCES", connectAsNobody(name));
-            // Even if somebody opened the file to others, the hub refuses them.
+            // Even if the file is opened to other users, the hub refuses them.
             Files.setPosixFilePermissions(name, PosixFilePermissions.fromString("rwxrwxrwx"));
             assertEquals("received 0", connectAsNobody(name));
             // A listener that pauses after many refusals looks again.
@@ -307,7 +307,7 @@ class LinkProcessTest {
         }
     }
 
-    /** The last line of a stranger who connects. */
+    /** The last line of a stranger that connects. */
     private static String connectAsNobody(Path name) throws Exception {
         return ChildJvm.run(NOBODY, GRANTED, StrangerMain.class, "connect", name.toString()).strip()
                 .replaceFirst("(?s).*\n", "");

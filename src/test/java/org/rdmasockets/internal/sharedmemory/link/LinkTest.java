@@ -188,7 +188,7 @@ class LinkTest {
         }
     }
 
-    /** Whatever the peer does meanwhile, each change is either seen by it, or refused. */
+    /** Each change is either seen by the peer or refused, at any moment of the peer's taking. */
     @Test
     void nothingIsLostWhileThePeerTakes() throws InterruptedException {
         int rounds = 100_000;

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Who sleeps is rung: entries, room and receives come at any moment of going to sleep. A missed doorbell ends in
+ * A sleeping end is rung: entries, room and receives come at any moment of going to sleep. A missed doorbell ends in
  * "waited in vain". More rounds with {@code -Dorg.rdmasockets.test.wakes=1000000}.
  */
 class LinkWakeTest {
@@ -37,7 +37,7 @@ class LinkWakeTest {
         pair.close();
     }
 
-    /** What a thread of a test does. */
+    /** The work of a test's thread. */
     private interface Part {
         void run() throws InterruptedException;
     }

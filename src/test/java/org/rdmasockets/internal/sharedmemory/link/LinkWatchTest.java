@@ -13,12 +13,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
 
-/** What the socket of a link is watched for. */
+/** The conditions that the socket of a link is watched for. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class LinkWatchTest {
     private static final int ROUNDS = 3_000;
 
-    /** A socket has room always: who is told of that again and again never sleeps. */
+    /** A socket has room always: a waiter that is told of that again and again never sleeps. */
     @Test
     void aLinkIsNotWatchedForRoomForEver() throws Exception {
         BlockingQueue<Recorder> links = new LinkedBlockingQueue<>();

@@ -20,7 +20,7 @@ final class Node implements AutoCloseable {
     private final HubWaiter waiter;
     private final Thread thread;
     private final BlockingQueue<Recorder> arrived = new LinkedBlockingQueue<>();
-    /** What ended the thread, if anything but closing did. */
+    /** The failure that ended the thread; null if closing did. */
     private volatile Throwable failure;
     private volatile boolean closing;
 
@@ -111,7 +111,7 @@ final class Node implements AutoCloseable {
         return arrived.poll();
     }
 
-    /** How many new links nobody asked for with {@link #nextLink}. */
+    /** How many new links {@link #nextLink} has not handed out. */
     int unclaimedLinks() {
         return arrived.size();
     }
