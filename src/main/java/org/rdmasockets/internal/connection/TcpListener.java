@@ -121,7 +121,7 @@ public final class TcpListener implements Listener {
             }
         } finally {
             if (!added && connection != null) {
-                connection.close(); // an Error: nobody has it, and its peer shall not wait
+                connection.close(); // an Error: no thread has it, and its peer must not wait
             }
         }
     }
@@ -172,7 +172,7 @@ public final class TcpListener implements Listener {
         } catch (IOException e) {
             LOG.debug("[{}] {}", server.getLocalSocketAddress(), e.getMessage());
         }
-        room.release(); // the thread may be waiting for room that nobody makes any more
+        room.release(); // the thread may be waiting for room that no accept makes any more
         if (acceptor != null) {
             LibraryThreads.awaitEnd(acceptor, CLOSE_NANOS); // until then the JDK leaves the descriptor open
         }
