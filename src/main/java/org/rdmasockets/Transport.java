@@ -36,7 +36,7 @@ public record Transport(String name, String reason) {
     }
 
     /**
-     * Tells whether this is a certain transport, for whatever reason.
+     * Tells whether this is a certain transport, for any reason.
      *
      * @param other the transport in question
      * @return whether the names are the same

@@ -128,7 +128,7 @@ public final class Binding implements AutoCloseable {
 
     /**
      * Connects until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound; this binding is
-     * used up then, even if that fails. Throws {@code ConnectException} if no server listens or the network is
+     * then used up, even after a failure. Throws {@code ConnectException} if no server listens or the network is
      * unreachable, {@code NoRouteToHostException} if no RDMA device leads there, {@code SocketTimeoutException} at the
      * deadline, {@code InterruptedIOException} if this virtual thread was interrupted (status left set),
      * {@code SocketException} if this binding was closed meanwhile.
@@ -207,7 +207,7 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
-     * Refuses a peer that the kernel would only by waiting find out of reach; monitor held, identifier bound to an
+     * Refuses a peer that the kernel would find out of reach only after a wait; monitor held, identifier bound to an
      * address.
      */
     private void ensureLeadsTo(InetSocketAddress remote) throws IOException {

@@ -55,7 +55,7 @@ public final class DirectMemory implements AutoCloseable {
         try {
             giveBackIfUnused();
         } catch (IllegalStateException e) {
-            return; // the next close throws it; the write has succeeded or failed all the same
+            return; // the next close tries again; the write has succeeded or failed all the same
         }
     }
 
@@ -71,7 +71,7 @@ public final class DirectMemory implements AutoCloseable {
 
     /**
      * Gives the memory back, when the writes in progress have ended. Idempotent, any thread, never blocks. Throws
-     * {@code IllegalStateException} if it is mapped and another thread does I/O with the segment: it stays open.
+     * {@code IllegalStateException} if it is mapped and its segment is in use for I/O: it stays open.
      */
     @Override
     public synchronized void close() {

@@ -49,7 +49,7 @@ public final class Engine implements AutoCloseable {
 
     /** The engines that could be made; protected by the class. */
     private static final Map<VerbsProvider, Engine> ENGINES = new HashMap<>();
-    /** The process ends: whatever is closed from now on is delivered before its close returns. */
+    /** The process ends: each close waits for delivery from now on. */
     private static volatile boolean exiting;
     /** Until when the process waits then for all that is closed, together; set before {@link #exiting}. */
     private static long exitDeadline;

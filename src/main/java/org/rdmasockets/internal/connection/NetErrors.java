@@ -66,7 +66,7 @@ public final class NetErrors {
         return new InterruptedIOException("Closed by interrupt");
     }
 
-    /** The same, of a writer who has done so many bytes. */
+    /** The same, of a writer that has done so many bytes. */
     static InterruptedIOException interrupted(int done) {
         InterruptedIOException interrupted = interrupted();
         interrupted.bytesTransferred = done;

@@ -424,10 +424,7 @@ final class StreamDirect implements ZeroCopyTransfers {
             return new DirectMemory(direct, entry.region, segment, unused -> unmap(entry, arena, end));
         }
 
-        /**
-         * Ends a map that no write uses any more. Throws if another thread does I/O with the segment; then it stays
-         * mapped.
-         */
+        /** Ends a map that no write uses any more. Throws if its segment is in use for I/O; then it stays mapped. */
         private static void unmap(Entry entry, Arena arena, Cleaner.Cleanable end) {
             arena.close();
             entry.release(); // before this returns, so that the next map finds room
@@ -462,7 +459,7 @@ final class StreamDirect implements ZeroCopyTransfers {
                 }
             }
 
-            /** Ends the map, when no thread can reach its segment any more; once. */
+            /** Ends the map, once, when its segment is closed or out of reach. */
             void end() {
                 release();
                 if (region != null) {
