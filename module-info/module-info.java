@@ -23,6 +23,6 @@ module org.rdmasockets {
     requires static java.logging;
     // The queue length of the virtual thread scheduler; without this module waiting threads spin less.
     requires static jdk.management;
-    // The names of the keep-alive options; without this module nobody can name them.
+    // The names of the keep-alive options; without this module no code can name them.
     requires static jdk.net;
 }

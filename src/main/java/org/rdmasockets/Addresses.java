@@ -6,11 +6,11 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 
-/** What {@code java.net} makes of addresses. */
+/** Turns addresses into those that {@code java.net} uses. */
 final class Addresses {
     private Addresses() {}
 
-    /** A local address as the system would tell it: without the name that somebody used for it. */
+    /** A local address as the system would report it: without the host name that the application gave. */
     static InetAddress unnamed(InetAddress address) {
         byte[] bytes = address.getAddress();
         try {

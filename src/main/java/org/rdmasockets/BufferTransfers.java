@@ -20,8 +20,9 @@ import org.rdmasockets.internal.connection.DirectMemory;
 import org.rdmasockets.internal.connection.DirectView;
 
 /**
- * Reads into and writes from what is no byte array, by way of an array that the socket keeps for it. One reader and one
- * writer at a time, in turn with those of the streams; what one call writes stays together.
+ * Reads into and writes from buffers, memory segments and memory of the connection, where needed by way of an array
+ * that the socket keeps. One reader and one writer at a time, in turn with those of the streams; what one call writes
+ * stays together.
  *
  * <p>The bytes pass a stream of {@code java.net.Socket}, because only there the JDK makes its JFR events: the
  * thread that has the turn calls it, and {@link ImplInputStream} or {@link ImplOutputStream}, which it calls, comes
@@ -41,7 +42,7 @@ final class BufferTransfers {
     private Thread reader;
     private long readDeadlineNanos;
     private byte[] readStage;
-    /** What {@code in} has read of memory. */
+    /** The view that {@code in} has read for {@link #MEMORY}; null between reads. */
     private DirectView lent;
     /** Null until it is needed; guarded by the turn to write, as what follows. */
     private OutputStream out;
@@ -50,7 +51,10 @@ final class BufferTransfers {
     private byte[] writeStage;
     /** Bytes in writeStage that are not written yet. */
     private int staged;
-    /** What {@code out} writes of memory, through what, and where the peer gets it: negative for in the stream. */
+    /**
+     * The memory that {@code out} writes, the transfers that write it, and the offset in the peer's map: negative for
+     * the stream.
+     */
     private DirectMemory memory;
     private ZeroCopyTransfers direct;
     private long placedAt;
@@ -62,7 +66,7 @@ final class BufferTransfers {
 
     // Through the streams of java.net.Socket.
 
-    /** Reads, as a stream does that is called by who has the turn. */
+    /** Reads through the stream; the caller has the turn to read. */
     private int pass(byte[] to, int offset, int most) throws IOException {
         if (in == null && !opens()) {
             return readInTurn(to, offset, most);
@@ -75,7 +79,9 @@ final class BufferTransfers {
         }
     }
 
-    /** False where TCP makes the events, or the direction has ended: the connection says then what a channel says. */
+    /**
+     * False where TCP makes the events, or the direction has ended: the connection then throws what a channel throws.
+     */
     private boolean opens() throws IOException {
         try {
             in = isOverTcp() ? null : socket.getInputStream();
@@ -107,7 +113,7 @@ final class BufferTransfers {
         return lent == null ? -1 : (int) Math.min(lent.segment().byteSize(), most);
     }
 
-    /** Writes, as a stream does that is called by who has the turn. */
+    /** Writes through the stream; the caller has the turn to write. */
     private void passWrite(byte[] from, int offset, int length) throws IOException {
         if (out == null && !opensOut()) {
             writeInTurn(from, offset, length);
@@ -328,7 +334,7 @@ final class BufferTransfers {
         }
     }
 
-    /** Refuses what a channel refuses before it reads; {@code readOnly} if what it would read into takes nothing. */
+    /** Refuses what a channel refuses before it reads; {@code readOnly} if its target is. */
     static void ensureUsable(Socket socket, boolean readOnly) throws ClosedChannelException {
         if (readOnly) {
             throw new IllegalArgumentException("Read-only buffer");
@@ -354,7 +360,7 @@ final class BufferTransfers {
         }
     }
 
-    /** Before a byte is taken from the peer: what cannot be stored would be lost. */
+    /** Called before a byte is taken from the peer: a byte that cannot be stored would be lost. */
     static void ensureAccess(MemorySegment segment) {
         if (!segment.isAccessibleBy(Thread.currentThread())) {
             throw new WrongThreadException("the segment belongs to another thread");
@@ -364,7 +370,7 @@ final class BufferTransfers {
         }
     }
 
-    /** What a channel says where a stream says this; an interrupt closes, as it does for a stream. */
+    /** The channel's exception for a stream's; an interrupt closes the socket, as it does for a stream. */
     static IOException ofChannel(Socket socket, IOException e) {
         boolean timedOut = e instanceof SocketTimeoutException;
         // The streams of java.net have closed this already and say so.

@@ -30,7 +30,7 @@ final class HeldResource implements Runnable {
         release.clean();
     }
 
-    /** Releases it, before the cleaner is told: that may fail, and whoever closes a socket does so once. */
+    /** Releases it before it tells the cleaner: the cleaner may fail, and a socket is closed only once. */
     void release() {
         close();
         release.clean();

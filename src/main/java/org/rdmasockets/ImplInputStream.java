@@ -4,7 +4,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.Objects;
 
-/** What {@code java.net.Socket} reads from: it adds closing by interrupt and JFR events. Any thread may read. */
+/**
+ * The stream under that of {@code java.net.Socket}, which adds closing by interrupt and JFR events. Any thread may
+ * read.
+ */
 final class ImplInputStream extends InputStream {
     private final RdmaSocketImpl impl;
 

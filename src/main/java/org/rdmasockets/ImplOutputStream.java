@@ -4,7 +4,10 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Objects;
 
-/** What {@code java.net.Socket} writes to: it adds closing by interrupt and JFR events. Any thread may write. */
+/**
+ * The stream under that of {@code java.net.Socket}, which adds closing by interrupt and JFR events. Any thread may
+ * write.
+ */
 final class ImplOutputStream extends OutputStream {
     private final RdmaSocketImpl impl;
 

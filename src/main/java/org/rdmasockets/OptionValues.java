@@ -9,8 +9,8 @@ import org.rdmasockets.internal.connection.PendingOptions;
 import org.rdmasockets.internal.connection.StreamOptions;
 
 /**
- * The values of a socket's options. Sockets whose values are equal have the same, so once {@link #shared} was called
- * they do not change any more: who sets one sets it in a {@link #copy}.
+ * The values of a socket's options. Sockets with equal values share one object, so they never change after
+ * {@link #shared}: a setter changes a {@link #copy}.
  */
 final class OptionValues {
     private static final Interner<OptionValues> RECENT = new Interner<>();
@@ -58,9 +58,9 @@ final class OptionValues {
     boolean urgentInline;
     /** No proxy is asked for. */
     boolean direct;
-    /** What {@link #forTransport} gives, once it was asked for; these values do not change from then on. */
+    /** The result of {@link #forTransport}, null before its first call; these values do not change from then on. */
     private StreamOptions sizes;
-    /** What was set while the transport was unknown, in order; null for nothing. */
+    /** The options set while the transport was unknown, in order; null for none. */
     private Map<SocketOption<?>, Object> set;
     /** The last results of {@link #passedOn} and {@link #connected}: most connections of a socket are alike. */
     private volatile OptionValues heir;
@@ -110,7 +110,7 @@ final class OptionValues {
         return known;
     }
 
-    /** Keeps in mind that the application has set an option, for a transport that is not known yet. */
+    /** Records an option that the application has set, for a transport that is not known yet. */
     void noteSet(SocketOption<?> name, Object value) {
         if (set == null) {
             set = new LinkedHashMap<>();
@@ -118,7 +118,7 @@ final class OptionValues {
         set.put(name, value);
     }
 
-    /** Forgets what was kept by {@link #noteSet}: the transport is known, and has been told. */
+    /** Forgets the options that {@link #noteSet} recorded: the transport is known, and has them. */
     void forgetSet() {
         set = null;
     }
@@ -173,7 +173,7 @@ final class OptionValues {
         return copy;
     }
 
-    /** These values, for good, or what another socket has that is equal; not to be changed any more. */
+    /** These values, or the equal ones of another socket; neither may change any more. */
     OptionValues shared() {
         return RECENT.same(this);
     }
@@ -201,7 +201,7 @@ final class OptionValues {
                 && keepAliveCount == other.keepAliveCount;
     }
 
-    /** Of what differs between sockets of one program. */
+    /** Covers the values that differ between sockets of one program. */
     @Override
     public int hashCode() {
         int hash = Objects.hashCode(transport);

@@ -8,8 +8,8 @@ import org.rdmasockets.internal.connection.DirectMemory;
  * {@link RdmaSocket#write(RdmaBuffer, int, int)} writes it. A device knows it, but no peer does, unless it comes from
  * {@link RdmaSocket#map}: then the peer may write to it.
  *
- * <p>Any thread may fill it, but nobody should change a part that is being written: the peer would read some of both.
- * Closed or not, it ends with the connection of its socket, and can be written no more.
+ * <p>Any thread may fill it, but no thread should change a part that is being written: the peer would read a mix of old
+ * and new bytes. Closed or not, it ends with the connection of its socket: then it can no longer be written.
  */
 public final class RdmaBuffer implements AutoCloseable {
     /** The transport's side of it. */

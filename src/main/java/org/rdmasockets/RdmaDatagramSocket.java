@@ -31,8 +31,9 @@ import org.rdmasockets.internal.connection.Routes;
  * datagram came or went, and why; set to {@link Transport#SHARED_MEMORY}, {@link Transport#IBVERBS} or
  * {@link Transport#UDP}, it forces one for what is sent.
  *
- * <p>Over an RDMA device it speaks the datagrams of rsockets: to whom it is forced to, and to those who have spoken so
- * to it, because other programs would take their header for data. A datagram is not longer than a packet there.
+ * <p>Over an RDMA device it speaks the datagrams of rsockets: where that is forced, and to peers that have sent such
+ * datagrams to it, because other programs would take their header for data. A datagram is not longer than a packet
+ * there.
  *
  * <p>It does everything that {@link DatagramSocket} can do. As there, datagrams can be lost: over shared memory where
  * the receiver has no room, {@code SO_RCVBUF}, or its process is behind. Over shared memory a datagram has up to 16,352
@@ -50,8 +51,8 @@ public class RdmaDatagramSocket extends DatagramSocket {
     private static final String CLOSED = "Socket closed";
 
     /**
-     * How much packets can take that were received into: {@code setLength} makes that less, and the next receive takes
-     * as much all the same. Guarded by itself.
+     * The room of packets that a receive has filled: {@code setLength} makes their length less, and the next receive
+     * takes as much as before all the same. Guarded by itself.
      */
     private static final Map<DatagramPacket, Room> ROOMS = new WeakHashMap<>();
 
@@ -136,7 +137,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
         }
     }
 
-    /** The superclass locks more than is good for it, so what waits goes to the socket under it. */
+    /** The superclass locks too much, so calls that wait go to the socket under it. */
     private RdmaDatagramSocket(RdmaDatagramSocketImpl under) throws SocketException {
         super(under);
         udp = under.socket();
@@ -273,7 +274,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
     /**
      * Sends a datagram over the transport that leads to its destination.
      *
-     * @param packet what to send; where to, unless this is connected
+     * @param packet the data to send, and the destination unless this is connected
      * @throws IOException if this is closed, or the datagram is too long, or the transport that is forced does not lead
      *         there; the message says what to do
      */
@@ -283,7 +284,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
             DatagramWays through = bound();
             InetSocketAddress destination = destination(packet);
             if (destination.isUnresolved() || destination.getPort() == 0) {
-                super.send(packet); // which says what is wrong with it
+                super.send(packet); // throws, and says what is wrong with the destination
                 return;
             }
             MemorySegment data = MemorySegment.ofArray(packet.getData()).asSlice(packet.getOffset(),
@@ -414,7 +415,9 @@ public class RdmaDatagramSocket extends DatagramSocket {
         return (SocketException) new SocketException("Closed by interrupt").initCause(cause);
     }
 
-    /** What UDP brings is read by a thread of its own, from the first receive on. */
+    /**
+     * Starts the thread that reads from UDP, unless it runs already: at the first receive, or when {@code ways} asks.
+     */
     private void startReading() {
         synchronized (lock) {
             if (reader == null && !isClosed()) {
@@ -506,7 +509,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
     public void close() {
         synchronized (lock) {
             if (ways != null) {
-                ways.close(); // first: whoever has the UDP port next wants this one, too
+                ways.close(); // first: the next owner of the UDP port wants these ports, too
             }
             super.close();
             inbox.close();

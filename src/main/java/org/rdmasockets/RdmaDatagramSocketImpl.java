@@ -86,7 +86,7 @@ final class RdmaDatagramSocketImpl extends DatagramSocketImpl {
         throw new SocketException("the sender cannot be looked at before its datagram is received");
     }
 
-    /** Only those who say that something is available are asked. */
+    /** Called only for implementations that say that something is available. */
     @Override
     protected int peekData(DatagramPacket packet) throws IOException {
         throw new SocketException("a datagram cannot be looked at before it is received");
@@ -159,7 +159,7 @@ final class RdmaDatagramSocketImpl extends DatagramSocketImpl {
         return socket.supportedOptions();
     }
 
-    /** As the methods of sockets have options, whose values are of the types that belong to them. */
+    /** Called for options that the methods of sockets set; the values have the options' types. */
     @Override
     public void setOption(int number, Object value) throws SocketException {
         try {

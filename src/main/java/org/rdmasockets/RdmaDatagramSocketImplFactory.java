@@ -20,7 +20,7 @@ import java.nio.channels.DatagramChannel;
  */
 public final class RdmaDatagramSocketImplFactory implements DatagramSocketImplFactory {
     private static final StackWalker STACK = StackWalker.getInstance();
-    /** The class whose sockets need UDP, whoever has loaded it. */
+    /** The class whose sockets need UDP, by any class loader. */
     private static final String OURS = RdmaDatagramSocket.class.getName();
 
     /** Set before the factory can be; null as long as a plain socket is UDP's without it. */

@@ -40,8 +40,8 @@ public final class RdmaDevices {
     }
 
     /**
-     * Verbs of a transport, for who makes connections: {@link VerbsProvider#createConnectionManager} does, and devices
-     * come with them.
+     * Verbs of a transport, for programs that make connections: {@link VerbsProvider#createConnectionManager} does, and
+     * devices come with them.
      *
      * @param transport {@link Transport#IBVERBS}, or {@link Transport#SHARED_MEMORY} for the same without a device
      * @return the verbs, which the whole process shares; whether they can be used here, they say themselves

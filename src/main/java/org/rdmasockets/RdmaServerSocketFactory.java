@@ -14,7 +14,7 @@ import javax.net.ServerSocketFactory;
 public final class RdmaServerSocketFactory extends ServerSocketFactory {
     private static final RdmaServerSocketFactory DEFAULT = new RdmaServerSocketFactory();
 
-    /** What each server socket asks for, null if the settings decide. */
+    /** The transport that each server socket asks for, null if the settings decide. */
     private final Transport wish;
 
     /** Makes a factory whose server sockets listen on the transports that the settings say. */

@@ -185,7 +185,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
     /**
      * Writes everything, waiting while the peer does not read: a write is never partial.
      *
-     * @param from what is to be written, from its position on, which moves to the limit
+     * @param from the buffer to write, from its position on, which moves to the limit
      * @return how many bytes that was
      * @throws NotYetConnectedException if this is not connected
      * @throws IOException {@code ClosedChannelException} if this is closed or its output is shut down,
@@ -207,7 +207,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
      * Writes everything that is in several buffers. Nothing that another thread writes comes in between, and small
      * buffers, such as a header and what belongs to it, go together.
      *
-     * @param from what is to be written, each from its position on, which moves to the limit
+     * @param from the buffers to write, each from its position on, which moves to the limit
      * @param offset index of the first buffer
      * @param length how many buffers
      * @return how many bytes that was
@@ -230,7 +230,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
     /**
      * Writes everything that is in several buffers, see {@link #write(ByteBuffer[], int, int)}.
      *
-     * @param from what is to be written, each from its position on, which moves to the limit
+     * @param from the buffers to write, each from its position on, which moves to the limit
      * @return how many bytes that was
      * @throws IOException as {@link #write(ByteBuffer)}
      */
@@ -242,7 +242,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
     /**
      * Writes a whole segment, waiting while the peer does not read.
      *
-     * @param from what is to be written; must stay alive meanwhile
+     * @param from the segment to write; must stay alive meanwhile
      * @return how many bytes that was
      * @throws WrongThreadException if the segment belongs to another thread
      * @throws IOException as {@link #write(ByteBuffer)}

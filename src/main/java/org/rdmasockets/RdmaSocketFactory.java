@@ -15,7 +15,7 @@ import javax.net.SocketFactory;
 public final class RdmaSocketFactory extends SocketFactory {
     private static final RdmaSocketFactory DEFAULT = new RdmaSocketFactory();
 
-    /** What each socket asks for, null if the settings decide. */
+    /** The transport that each socket asks for, null if the settings decide. */
     private final Transport wish;
 
     /** Makes a factory whose sockets go over the transport that the settings say. */
@@ -53,7 +53,7 @@ public final class RdmaSocketFactory extends SocketFactory {
             try {
                 socket.setOption(RdmaSocketOptions.TRANSPORT, wish);
             } catch (IOException e) {
-                throw (SocketException) e; // nobody else can have closed or bound it
+                throw (SocketException) e; // no other thread can have closed or bound it
             }
         }
         return socket;

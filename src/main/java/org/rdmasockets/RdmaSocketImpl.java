@@ -26,8 +26,8 @@ import org.rdmasockets.internal.connection.InterruptibleWait;
 import org.rdmasockets.internal.connection.PendingOptions;
 
 /**
- * What {@code java.net.Socket} and {@code java.net.ServerSocket} need, over any transport: the life of one socket, its
- * options, and one reader and one writer at a time.
+ * The implementation under {@code java.net.Socket} and {@code java.net.ServerSocket}, over any transport: the life of
+ * one socket, its options, and one reader and one writer at a time.
  *
  * <p>Any method may be called by any thread, virtual or platform. {@code close} never waits for the others (unless
  * SO_LINGER says so): it takes the connection away, which ends their waits with "Socket closed". A virtual thread that
@@ -49,11 +49,13 @@ final class RdmaSocketImpl extends SocketImpl {
     private volatile State state = State.NEW;
     /** The connection while state is CONNECTED, else null; changed under the state lock. */
     private volatile Connection connection;
-    /** What listens while state is LISTENING, else null; changed under the state lock. */
+    /** The acceptor while state is LISTENING, else null; changed under the state lock. */
     private volatile Acceptor serverEnd;
-    /** What holds the local address, or connects, until there is a connection; else null; by the state lock. */
+    /** The bound connector, from bind until there is a connection, else null; protected by the state lock. */
     private Connector clientEnd;
-    /** What is released if nobody closes this, null until there is something; protected by the state lock. */
+    /**
+     * The resource that close releases, or else the safety net; null until there is one; protected by the state lock.
+     */
     private HeldResource held;
     /** The local address for SO_BINDADDR, null while unbound; protected by the state lock. */
     private InetAddress localAddress;
@@ -63,7 +65,7 @@ final class RdmaSocketImpl extends SocketImpl {
     private volatile int timeoutMillis;
     /** Reads give the end of the stream from now on. */
     private volatile boolean inputShutdown;
-    /** As in the JDK, who has read the end of the stream reads it again, even after close. */
+    /** The end of the stream was read; as in the JDK, later reads give it again, even after close. */
     private volatile boolean ended;
     /** Reads and writes by other means than arrays; null until it is needed, changed under the state lock. */
     volatile BufferTransfers transfers;
@@ -190,7 +192,7 @@ final class RdmaSocketImpl extends SocketImpl {
         }
     }
 
-    /** As in the JDK, who connects too waits, and finds the socket connected or closed. */
+    /** As in the JDK, a second thread that connects waits, and finds the socket connected or closed. */
     private void implConnect(InetSocketAddress target, int millis) throws IOException {
         beginWrite();
         try {
@@ -314,12 +316,12 @@ final class RdmaSocketImpl extends SocketImpl {
             }
             accepted.becomeAccepted(chosen, inherited);
         } catch (Throwable e) {
-            chosen.connection().close(0); // an Error: nobody has it, and its peer shall not wait
+            chosen.connection().close(0); // an Error: no socket has it, and its peer must not wait
             throw e;
         }
     }
 
-    /** The other side of accept: this socket gets the connection, instead of whatever it had before. */
+    /** The other side of accept: this socket gets the connection, instead of the connector that it had, if any. */
     private void becomeAccepted(SelectedConnection chosen, OptionValues inherited) throws SocketException {
         synchronized (this) {
             if (state == State.NEW || state == State.UNCONNECTED) {
@@ -395,7 +397,7 @@ final class RdmaSocketImpl extends SocketImpl {
 
     /**
      * To wait for the turn is part of the operation: it counts for the timeout, which only reads have. As in the JDK,
-     * no interrupt ends this wait, or whoever has the turn would lose the socket.
+     * no interrupt ends this wait, or the thread that has the turn would lose the socket.
      */
     private static void take(CallerLock turn, long deadlineNanos) throws IOException {
         if (turn.tryLock()) {
@@ -548,7 +550,7 @@ final class RdmaSocketImpl extends SocketImpl {
         }
     }
 
-    /** Tells whoever should know of an option that was set; state lock held. */
+    /** Passes an option that was set to the connection or the acceptor, or notes it for them; state lock held. */
     private <T> void pass(SocketOption<T> name, T value) throws SocketException {
         if (connection != null) {
             connection.setOption(name, value);

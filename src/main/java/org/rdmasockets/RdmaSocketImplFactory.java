@@ -8,14 +8,14 @@ import java.util.Iterator;
 import java.util.Set;
 
 /**
- * What {@code Socket.setSocketImplFactory} and {@code ServerSocket.setSocketFactory} take;
- * {@link RdmaSockets#install()} sets both. Any thread may use it.
+ * The factories for {@code Socket.setSocketImplFactory} and {@code ServerSocket.setSocketFactory};
+ * {@link RdmaSockets#install()} sets both. Any thread may use them.
  *
  * <p>Sockets that this library needs itself are TCP's: those under its own connections, and those that a logger opens
  * while the library logs, which otherwise would log again.
  */
 public final class RdmaSocketImplFactory implements SocketImplFactory {
-    /** The floors below this package: whoever makes a socket from there must get TCP. */
+    /** The floors below this package: a socket made from there must be TCP's. */
     private static final Set<String> FLOORS = Set.of("selection", "connection", "waiting", "provider", "ibverbs",
             "sharedmemory", "ffi");
     private static final String OURS = RdmaSocketImplFactory.class.getPackageName() + ".internal.";
@@ -54,7 +54,10 @@ public final class RdmaSocketImplFactory implements SocketImplFactory {
         return STACK.walk(frames -> create(frames.iterator()));
     }
 
-    /** A floor below may ask, be it through somebody else. Takes microseconds, some ten on a deep stack. */
+    /**
+     * The call may come from a floor below, directly or through other code. Takes microseconds, some ten on a deep
+     * stack.
+     */
     private SocketImpl create(Iterator<StackFrame> frames) {
         frames.next(); // the method above
         boolean direct = frames.hasNext() && isWithoutProxy(frames.next());

@@ -44,7 +44,7 @@ public final class RdmaSocketOptions {
      * How the stream is carried over RDMA or shared memory. The end that connects proposes what is set here, and a
      * server socket agrees if the same is set there; otherwise, and with C programs, it is
      * {@link StreamKind#CREDIT_RING}, the default, which the setting {@code streamKind} changes. A connected socket
-     * tells what was agreed on. What was proposed in vain keeps the memory that it takes. Over TCP it has no effect.
+     * tells what was agreed on. A proposal that the peer declines keeps its memory. Over TCP it has no effect.
      */
     public static final SocketOption<StreamKind> STREAM_KIND = new Name<>("STREAM_KIND", StreamKind.class);
 
@@ -59,9 +59,9 @@ public final class RdmaSocketOptions {
     /**
      * Longest time in microseconds that a thread which waits for a connection over RDMA or shared memory looks for data
      * itself before it parks, 0 to 1,000; it can be set at any time, and holds from the next wait on. The default is
-     * that of the setting {@code spinMicros}, 50. Whatever it is, a thread parks at once while that has not paid on
-     * this connection lately, which takes answers within half of that time on average, or while it would keep a
-     * processor or a carrier from somebody else. Now and then, after short waits that were parked, it looks for up to
+     * that of the setting {@code spinMicros}, 50. At any value, a thread parks at once while looking has not paid on
+     * this connection lately (it pays if answers come within half of that time on average), or while it would keep a
+     * processor or a carrier from another thread. Now and then, after short waits that were parked, it looks for up to
      * sixteen times as long, 1 ms at most, to find a peer that has parked likewise.
      *
      * <ul>

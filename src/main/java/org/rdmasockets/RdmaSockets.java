@@ -27,8 +27,8 @@ public final class RdmaSockets {
      * {@code ALL-UNNAMED} if the library is on the class path; for datagrams {@code java.base/sun.nio.ch}, too. With
      * {@code -javaagent:rdma-sockets-agent.jar} it has been done already when {@code main} begins.
      *
-     * @throws SocketException if package {@code java.net} is not open to this library, or somebody else has replaced
-     *         the sockets of this JVM; the message says what to do
+     * @throws SocketException if package {@code java.net} is not open to this library, or other code has replaced the
+     *         sockets of this JVM; the message says what to do
      * @throws IOException never otherwise
      */
     public static synchronized void install() throws IOException {
@@ -69,7 +69,7 @@ public final class RdmaSockets {
             return socket.supportedOptions().contains(RdmaSocketOptions.TRANSPORT)
                     && server.supportedOptions().contains(RdmaSocketOptions.TRANSPORT);
         } catch (RuntimeException e) {
-            return false; // an implementation of somebody else that has no options
+            return false; // a foreign implementation without options
         }
     }
 }

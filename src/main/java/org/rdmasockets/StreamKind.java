@@ -18,7 +18,7 @@ public enum StreamKind {
     SEND_RECEIVE,
     /**
      * Writes into a ring of {@code SO_RCVBUF} bytes ({@code SO_SNDBUF} comes on top over shared memory), whose position
-     * the writer reads by RDMA: who reads the stream sends nothing unless the writer waits for room.
+     * the writer reads by RDMA: the reader of the stream sends nothing unless the writer waits for room.
      */
     READ_RING
 }

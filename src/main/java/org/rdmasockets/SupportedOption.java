@@ -108,7 +108,7 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
      * Turns a value into one of another copy of its class, if it is of a class of the same name that another class
      * loader has loaded: under the agent the application may bring this library too. Others stay unchanged.
      */
-    @SuppressWarnings("unchecked") // a value of the wrong type is refused by whoever checks its range
+    @SuppressWarnings("unchecked") // set refuses a value of the wrong type
     static <T> T as(Class<T> type, Object value) {
         if (value == null || type == value.getClass() || !type.getName().equals(value.getClass().getName())) {
             return (T) value;
@@ -133,7 +133,7 @@ record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Fun
         try {
             all.addAll(extended());
         } catch (NoClassDefFoundError e) {
-            // An image without module jdk.net: nobody can name these options there.
+            // An image without module jdk.net: no code can name these options there.
         }
         return all;
     }

@@ -36,7 +36,7 @@ public record Transport(String name, String reason) {
     }
 
     /**
-     * Tells whether this is a certain transport, for whatever reason.
+     * Tells whether this is a certain transport, for any reason.
      *
      * @param other the transport in question
      * @return whether the names are the same
@@ -45,7 +45,7 @@ public record Transport(String name, String reason) {
         return name.equals(other.name);
     }
 
-    // By hand, because what the compiler makes spins classes in a JVM that starts.
+    // Written by hand, because the compiler's version spins classes in a JVM that starts.
     @Override
     public boolean equals(Object other) {
         return other instanceof Transport that && name.equals(that.name) && reason.equals(that.reason);

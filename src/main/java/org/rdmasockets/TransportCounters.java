@@ -4,7 +4,7 @@ import org.rdmasockets.internal.selection.TransportStatistics;
 import org.rdmasockets.internal.lock.Rescues;
 
 /**
- * What became of the connections over one transport since the process began; a snapshot.
+ * The outcomes of the connections over one transport since the process began; a snapshot.
  *
  * @param connected connections made by connecting
  * @param accepted connections made by accepting

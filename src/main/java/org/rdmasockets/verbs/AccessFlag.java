@@ -3,7 +3,7 @@ package org.rdmasockets.verbs;
 import java.util.Optional;
 
 /**
- * What may be done to registered memory, and how ({@code enum ibv_access_flags}); local reading is always allowed. A
+ * A permission or property of registered memory ({@code enum ibv_access_flags}); local reading is always allowed. A
  * flag that a device lacks the capability for is refused, by name; {@link #RELAXED_ORDERING} alone is a wish.
  */
 public enum AccessFlag {
@@ -24,8 +24,8 @@ public enum AccessFlag {
     /** The memory is of huge pages, so that the device needs fewer entries for it. */
     HUGE_PAGES(Capability.HUGE_PAGES),
     /**
-     * The device may let writes overtake each other on their way into memory; only completions are in order then. Who
-     * looks at the memory itself for what has arrived must not set it. Devices without it take no notice.
+     * The device may let writes overtake each other on their way into memory; only completions are in order then. A
+     * program that looks at the memory itself for arrived data must not set it. Devices without it ignore it.
      */
     RELAXED_ORDERING(null);
 

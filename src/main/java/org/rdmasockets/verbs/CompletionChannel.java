@@ -27,7 +27,7 @@ public interface CompletionChannel extends EventSource, AutoCloseable {
      *        leaves the event to {@link #drainEvents}
      */
     default void onPost(Predicate<? super CompletionQueue> handler) {
-        // A network adapter completes in nobody's thread.
+        // A network adapter completes in no thread of the program.
     }
 
     /** Destroys the channel ({@code ibv_destroy_comp_channel}) as soon as its last completion queue is closed. */

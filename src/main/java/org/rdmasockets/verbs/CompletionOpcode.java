@@ -1,6 +1,6 @@
 package org.rdmasockets.verbs;
 
-/** What kind of request a completion ends ({@code enum ibv_wc_opcode}). */
+/** The kind of request that a completion ends ({@code enum ibv_wc_opcode}). */
 public enum CompletionOpcode {
     /** A send, with or without immediate data. */
     SEND,

@@ -9,11 +9,11 @@ public sealed interface ConnectionEvent {
     record RouteResolved() implements ConnectionEvent {}
 
     /**
-     * A peer wants to connect ({@code RDMA_CM_EVENT_CONNECT_REQUEST}). Whoever gets this owns the new identifier: it
-     * must be accepted or rejected, and closed in the end.
+     * A peer wants to connect ({@code RDMA_CM_EVENT_CONNECT_REQUEST}). The handler that gets this owns the new
+     * identifier: it must accept or reject it, and close it in the end.
      *
      * @param identifier the new connection, whose handler ignores events until one is set
-     * @param parameters what the peer asks for
+     * @param parameters the values that the peer asks for
      */
     record ConnectRequest(ConnectionIdentifier identifier, ConnectionParameters parameters) implements ConnectionEvent {
     }
@@ -24,16 +24,17 @@ public sealed interface ConnectionEvent {
     /**
      * The connection is up ({@code RDMA_CM_EVENT_ESTABLISHED}, or {@code CONNECT_RESPONSE}).
      *
-     * @param parameters on the connecting side, what the peer answered
+     * @param parameters on the connecting side, the peer's answer
      */
     record Established(ConnectionParameters parameters) implements ConnectionEvent {}
 
     /**
-     * The peer, or its connection manager because nobody listens, said no ({@code RDMA_CM_EVENT_REJECTED}).
+     * The peer rejected the request, or its connection manager did because no program listens
+     * ({@code RDMA_CM_EVENT_REJECTED}).
      *
-     * @param status the reason code: 8 on InfiniBand and RoCE when nobody listens, 28 when the consumer rejected, 3
+     * @param status the reason code: 8 on InfiniBand and RoCE when no program listens, 28 when the consumer rejected, 3
      *         when there is no room for one more request; a negative errno on iWARP
-     * @param privateData what the peer added
+     * @param privateData the bytes that the peer added
      */
     record Rejected(int status, byte[] privateData) implements ConnectionEvent {}
 

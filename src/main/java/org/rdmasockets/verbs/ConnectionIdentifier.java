@@ -10,7 +10,8 @@ import java.net.InetSocketAddress;
  */
 public interface ConnectionIdentifier extends AutoCloseable {
     /**
-     * Sets who gets the events from now on: of an identifier that came with a request, or instead of another handler.
+     * Sets the handler that gets the events from now on: for an identifier that came with a request, or instead of
+     * another handler.
      *
      * @param handler the new handler
      */
@@ -40,7 +41,7 @@ public interface ConnectionIdentifier extends AutoCloseable {
      * Finds device and next hop ({@code rdma_resolve_addr}); ends in {@link ConnectionEvent.AddressResolved} or
      * {@link ConnectionEvent.Failed}.
      *
-     * @param destination whom to reach
+     * @param destination the address to reach
      * @param timeoutMillis longest wait in milliseconds, at least 1
      * @throws VerbsException if there is no route
      */
@@ -56,9 +57,10 @@ public interface ConnectionIdentifier extends AutoCloseable {
     void resolveRoute(int timeoutMillis) throws VerbsException;
 
     /**
-     * Does what {@link #resolveAddress} and {@link #resolveRoute} do, without events, where nobody has to be asked.
+     * Does what {@link #resolveAddress} and {@link #resolveRoute} do, without events, where that needs no answer from
+     * elsewhere.
      *
-     * @param destination whom to reach
+     * @param destination the address to reach
      * @return false if that takes time or is not known; nothing has changed then
      * @throws VerbsException if there is no route
      */
@@ -118,7 +120,7 @@ public interface ConnectionIdentifier extends AutoCloseable {
      * <em>May block</em>: soft-iWARP connects a kernel socket inside this call, for minutes if the peer is silent, and
      * {@link #close()} blocks as long.
      *
-     * @param parameters what to tell the peer
+     * @param parameters the values for the peer
      * @throws VerbsException if it cannot be asked
      */
     void connect(ConnectionParameters parameters) throws VerbsException;
@@ -134,7 +136,7 @@ public interface ConnectionIdentifier extends AutoCloseable {
     /**
      * Accepts a request ({@code rdma_accept}); ends in {@link ConnectionEvent.Established}. <em>May block</em>.
      *
-     * @param parameters what to tell the peer
+     * @param parameters the values for the peer
      * @throws VerbsException if the peer has gone, or the device refuses
      */
     void accept(ConnectionParameters parameters) throws VerbsException;
@@ -142,13 +144,13 @@ public interface ConnectionIdentifier extends AutoCloseable {
     /**
      * Tells the peer that its request has arrived and is answered later: the message receipt acknowledgment (MRA) of
      * InfiniBand's connection manager. The peer gets {@link ConnectionEvent.RequestAcknowledged}, unless it has the
-     * answer by then. Over {@code rdma_cm} this does nothing: the kernel acknowledges by itself, and tells nobody.
+     * answer by then. Over {@code rdma_cm} this does nothing: the kernel acknowledges by itself, without an event.
      */
     default void acknowledge() {}
 
     /**
-     * Whether the process that is to answer is known to be stopped, by SIGSTOP or a debugger, so that nothing is to be
-     * expected of it now.
+     * Whether the process that is to answer is known to be stopped, by SIGSTOP or a debugger, and so will not answer
+     * now.
      *
      * @return false also if that is not known
      */
@@ -159,7 +161,7 @@ public interface ConnectionIdentifier extends AutoCloseable {
     /**
      * Refuses a request ({@code rdma_reject}).
      *
-     * @param privateData what to tell the peer, may be empty
+     * @param privateData the bytes for the peer, may be empty
      * @throws VerbsException if there is no request
      */
     void reject(byte[] privateData) throws VerbsException;

@@ -19,10 +19,10 @@ public interface ConnectionManager extends EventSource, AutoCloseable {
     ConnectionIdentifier createIdentifier(ConnectionHandler handler) throws VerbsException;
 
     /**
-     * Asks the routing table, without a packet, which local address connections to somebody would come from.
+     * Asks the routing table, without a packet, which local address connections to a destination would come from.
      *
      * @param destination the address to ask about
-     * @return the local address; empty if this cannot tell, and another has to be asked
+     * @return the local address; empty if this cannot tell, and the caller has to ask elsewhere
      */
     default Optional<InetAddress> sourceOf(InetSocketAddress destination) {
         return Optional.empty();

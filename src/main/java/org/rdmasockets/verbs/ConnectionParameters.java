@@ -3,7 +3,7 @@ package org.rdmasockets.verbs;
 import java.util.Arrays;
 
 /**
- * What the two sides tell each other when they connect ({@code struct rdma_conn_param}).
+ * The values that the two sides tell each other when they connect ({@code struct rdma_conn_param}).
  *
  * @param privateData bytes for the peer: at most 56 with a request, 196 with an acceptance and 148 with a rejection on
  *         InfiniBand and RoCE; received data is padded with zeros on those; copied in and out

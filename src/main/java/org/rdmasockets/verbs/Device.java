@@ -19,7 +19,7 @@ public interface Device extends EventSource, AutoCloseable {
     /**
      * Tells whether the device can do something.
      *
-     * @param capability what is asked
+     * @param capability the capability asked for
      * @return true if it can
      */
     boolean supports(Capability capability);

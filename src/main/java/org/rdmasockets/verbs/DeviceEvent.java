@@ -4,7 +4,7 @@ package org.rdmasockets.verbs;
  * An asynchronous event of a device ({@code struct ibv_async_event}). A shared receive queue that reached its limit
  * says so itself, too ({@link SharedReceiveQueue#isLimitReached}).
  *
- * @param type what happened
+ * @param type the kind of event
  * @param queuePairNumber the queue pair it is about, or 0
  * @param completionQueue the completion queue it is about, or null
  * @param portNumber the port it is about, or 0
@@ -17,7 +17,7 @@ public record DeviceEvent(Type type, int queuePairNumber, CompletionQueue comple
     /**
      * An event that is not about a shared receive queue.
      *
-     * @param type what happened
+     * @param type the kind of event
      * @param queuePairNumber the queue pair it is about, or 0
      * @param completionQueue the completion queue it is about, or null
      * @param portNumber the port it is about, or 0

@@ -5,12 +5,12 @@ package org.rdmasockets.verbs;
  *
  * @param name the kernel's name, such as {@code mlx5_0} or {@code rxe0}
  * @param guid the node GUID, 0 when the kernel gives none
- * @param transport what carries its packets
+ * @param transport the transport that carries its packets
  */
 public record DeviceInfo(String name, long guid, TransportType transport) {
     /**
-     * {@return who made the device: the first 24 bits of the GUID, by the numbers of the IEEE, 0 when the kernel gives
-     * none}
+     * {@return the maker of the device: the first 24 bits of the GUID, by the numbers of the IEEE, 0 when the kernel
+     * gives none}
      */
     public int oui() {
         return (int) (guid >>> 40);

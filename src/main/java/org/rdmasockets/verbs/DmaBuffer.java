@@ -6,8 +6,8 @@ package org.rdmasockets.verbs;
  * @param descriptor the file descriptor of the DMA-BUF, which may be closed once the part is registered
  * @param offsetBytes where the part begins in the buffer
  * @param lengthBytes how long it is, at least 1
- * @param address what requests and peers call its first byte; at the same place in its page of 4,096 bytes as the
- *         offset
+ * @param address the address by which requests and peers name its first byte; at the same place in its page of 4,096
+ *         bytes as the offset
  */
 public record DmaBuffer(int descriptor, long offsetBytes, long lengthBytes, long address) {
     private static final long PAGE_BYTES = 4096;

@@ -297,8 +297,8 @@ public enum Errno {
     }
 
     /**
-     * {@return whose fault it is, mostly, {@link ErrorClass#NONE} for {@link #OK}: what a number means depends on the
-     * call}
+     * {@return the usual cause of the error, {@link ErrorClass#NONE} for {@link #OK}: the meaning of a number depends
+     * on the call}
      */
     public ErrorClass errorClass() {
         return switch (this) {

@@ -1,6 +1,8 @@
 package org.rdmasockets.verbs;
 
-/** Whose fault a failure is, so that a program can decide what to do without knowing every status and errno. */
+/**
+ * The cause of a failure in classes, so that a program can decide what to do without knowing every status and errno.
+ */
 public enum ErrorClass {
     /** Nothing failed. */
     NONE,

@@ -13,7 +13,7 @@ public record Gid(byte[] bytes) {
     /** Number of bytes of a GID. */
     public static final int LENGTH_BYTES = 16;
 
-    /** What stands before an IPv4 address. */
+    /** The bytes before an IPv4 address. */
     private static final byte[] IPV4_PREFIX = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1};
 
     /**

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Chooses port and GID for queue pairs that are connected by hand, so that nobody has to know which index of which
- * machine is the right one: both ends need GIDs that reach each other, and packets of the same kind.
+ * Chooses port and GID for queue pairs that are connected by hand, so that no program has to know the right index on
+ * each machine: both ends need GIDs that reach each other, and packets of the same kind.
  *
  * <p>RoCE version 2 comes first, because routers forward it: with an IPv4 address, then with an IPv6 address, then with
  * one that is valid on its link alone. RoCE version 1 follows, then InfiniBand and iWARP, whose first entry it is.

@@ -6,11 +6,11 @@ package org.rdmasockets.verbs;
  * @param portNumber the port
  * @param index where in the table
  * @param gid the identifier
- * @param type what packets under it look like
+ * @param type the format of packets under it
  * @param interfaceIndex the network interface it belongs to, 0 if there is none
  */
 public record GidEntry(int portNumber, int index, Gid gid, Type type, int interfaceIndex) {
-    /** What packets look like ({@code enum ibv_gid_type}). */
+    /** The format of packets ({@code enum ibv_gid_type}). */
     public enum Type {
         /** InfiniBand, and iWARP, whose GIDs are no addresses. */
         INFINIBAND,

@@ -10,15 +10,14 @@ import org.rdmasockets.verbs.QueuePairAttributes.Field;
 import org.rdmasockets.verbs.QueuePairAttributes.Path;
 
 /**
- * Connects a reliable queue pair without a connection manager, in two phases: {@link #prepare} it, tell the peer of
- * {@link #local}, and {@link #connect} to what the peer told. Needs {@link Capability#MANUAL_CONNECT}.
+ * Connects a reliable queue pair without a connection manager, in two phases: {@link #prepare} it, tell the peer
+ * {@link #local}, and {@link #connect} to the peer's endpoint. Needs {@link Capability#MANUAL_CONNECT}.
  *
- * <p>Receives may be posted once it is prepared. Nobody tells when the peer has connected as well, or has gone: what is
- * sent too early is sent again for a while, and fails then.
+ * <p>Receives may be posted once it is prepared. No event tells when the peer has connected as well, or has gone: a
+ * request that is sent too early is sent again for a while, and then fails.
  *
- * <p>Where nothing else is asked for: the smaller MTU of both ports; 16 reads at once or what both can; no answer in 67
- * ms is a reason to send again, 6 times; no receive is a reason to wait for 82 ms, 6 times. Used by one thread at a
- * time.
+ * <p>The defaults: the smaller MTU of both ports; 16 reads at once or what both can; without an answer in 67 ms the
+ * device sends again, 6 times; without a receive it waits for 82 ms, 6 times. Used by one thread at a time.
  */
 public final class ManualConnection {
     private static final int MOST_READS = 16;
@@ -54,7 +53,7 @@ public final class ManualConnection {
      * Makes a queue pair ready for receives to be posted, by the port and GID that {@link GidChoice} prefers.
      *
      * @param queuePair a queue pair in state {@link QueuePairState#RESET}
-     * @param access what the peer may do
+     * @param access the peer's rights
      * @return the connection in the making
      * @throws VerbsException if no port is active, or the device refuses
      */
@@ -66,7 +65,7 @@ public final class ManualConnection {
      * Makes a queue pair ready for receives to be posted.
      *
      * @param queuePair a queue pair in state {@link QueuePairState#RESET}
-     * @param access what the peer may do
+     * @param access the peer's rights
      * @param entry the port and GID to use, which have to reach the peer's
      * @return the connection in the making
      * @throws VerbsException if the device refuses
@@ -79,7 +78,7 @@ public final class ManualConnection {
         return made;
     }
 
-    /** {@return what the peer has to know: the endpoint of this side} */
+    /** {@return the endpoint of this side, which the peer has to know} */
     public QueuePairEndpoint local() {
         return local;
     }
@@ -87,7 +86,7 @@ public final class ManualConnection {
     /**
      * Connects.
      *
-     * @param remote what the peer told
+     * @param remote the peer's endpoint
      * @throws VerbsException if the device refuses
      */
     public void connect(QueuePairEndpoint remote) throws VerbsException {
@@ -95,9 +94,9 @@ public final class ManualConnection {
     }
 
     /**
-     * Connects, with something else than what is usual.
+     * Connects with values that differ from the defaults.
      *
-     * @param remote what the peer told
+     * @param remote the peer's endpoint
      * @param tuning a path, MTU, timers, retry counts and numbers of reads, as far as they shall differ
      * @throws VerbsException if the device refuses
      * @throws IllegalArgumentException if another attribute is set

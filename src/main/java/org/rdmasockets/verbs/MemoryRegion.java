@@ -29,7 +29,7 @@ public interface MemoryRegion extends AutoCloseable {
      */
     int remoteKey();
 
-    /** {@return what may be done to the memory, as given at registration} */
+    /** {@return the access that the memory allows, as given at registration} */
     Set<AccessFlag> access();
 
     /**

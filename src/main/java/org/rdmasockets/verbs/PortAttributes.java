@@ -4,7 +4,7 @@ package org.rdmasockets.verbs;
  * The state and limits of a port ({@code ibv_query_port}).
  *
  * @param state whether it can carry traffic
- * @param linkLayer what the cable speaks
+ * @param linkLayer the protocol of the cable
  * @param maxMtuBytes largest path MTU the port can use, in bytes
  * @param activeMtuBytes path MTU in use, in bytes
  * @param maxMessageBytes largest message, in bytes

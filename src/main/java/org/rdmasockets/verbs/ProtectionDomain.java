@@ -14,7 +14,7 @@ public interface ProtectionDomain extends AutoCloseable {
      * closed by hand. <em>May block</em>.
      *
      * @param memory native memory of at least one byte
-     * @param access what may be done to it
+     * @param access the access that it allows
      * @return a new region
      * @throws VerbsException if the device refuses; {@link Errno#ENOMEM} when the memlock limit is too small,
      *         {@link Errno#EOPNOTSUPP} when it lacks the capability for a flag
@@ -28,7 +28,7 @@ public interface ProtectionDomain extends AutoCloseable {
      * <em>May block</em>.
      *
      * @param bytes how much is needed, at least 1
-     * @param access what may be done to it
+     * @param access the access that it allows
      * @return a new region of at least as many bytes, all zero, aligned to 4,096 bytes; its memory is gone, or
      *         another's, as soon as the region is closed
      * @throws VerbsException if the device refuses; {@link Errno#ENOMEM} when there is not enough memory, or the
@@ -41,8 +41,8 @@ public interface ProtectionDomain extends AutoCloseable {
      * Registers memory of another device ({@code ibv_reg_dmabuf_mr}), which the processor need not reach: the region
      * has no segment ({@link MemorySegment#NULL}), and cannot be sent inline. <em>May block</em>.
      *
-     * @param buffer which memory
-     * @param access what may be done to it
+     * @param buffer the memory
+     * @param access the access that it allows
      * @return a new region
      * @throws VerbsException {@link Errno#EOPNOTSUPP} if the device cannot reach such memory; else if it refuses, for
      *         example because the descriptor is of something else
@@ -129,7 +129,7 @@ public interface ProtectionDomain extends AutoCloseable {
      *
      * @param portNumber the port that it came to
      * @param batch with the completion of the datagram; a batch of this provider
-     * @param index which completion of the batch
+     * @param index the completion's index in the batch
      * @param received the memory that the datagram was received in, at least the routing header at its beginning
      * @return a new handle
      * @throws VerbsException if the device lacks {@link Capability#DATAGRAMS} or refuses, or there is no routing header

@@ -5,9 +5,9 @@ package org.rdmasockets.verbs;
  * for the transfer; how it ended comes through the completion queues.
  */
 public interface QueuePair extends AutoCloseable {
-    /** What a post returns when it was taken. */
+    /** The result of a post that was taken. */
     int POSTED = 0;
-    /** What a post returns when it was taken and has joined the one before it, see {@link SendRequest#joining}. */
+    /** The result of a post that was taken and has joined the one before it, see {@link SendRequest#joining}. */
     int JOINED = -1;
 
     /** {@return {@code qp_num}, the number of this queue pair; devices give a number out again soon after a close} */
@@ -40,7 +40,7 @@ public interface QueuePair extends AutoCloseable {
      * <p>A device may take more requests than {@link QueuePairConfig#maxSends()}, for which the completion queue has
      * room: the caller keeps the number of requests that have not completed within it.
      *
-     * @param request what to do
+     * @param request the request
      * @return {@link #POSTED}, or {@link #JOINED} if the request allowed that, or an error number ({@link Errno#of}):
      *         {@code ENOMEM} when the queue is full,
      *         {@code EINVAL} when the request has too many elements or too much inline data or the device refuses, or
@@ -80,8 +80,8 @@ public interface QueuePair extends AutoCloseable {
     QueuePairState queryState() throws VerbsException;
 
     /**
-     * The state as far as this process knows without asking the device: what it last moved the queue pair to, or saw.
-     * The device may have moved it on since, to {@link QueuePairState#ERROR} above all.
+     * The state as far as this process knows without asking the device: the one it last moved the queue pair to, or
+     * saw. The device may have moved it on since, to {@link QueuePairState#ERROR} above all.
      *
      * @return the state that is remembered; {@link QueuePairState#UNKNOWN} if none is
      */
@@ -92,7 +92,8 @@ public interface QueuePair extends AutoCloseable {
     /**
      * Asks the device for state and attributes ({@code ibv_query_qp}). <em>May block</em>.
      *
-     * @return what is known in this state; a path once there is one; packet numbers move on with the traffic
+     * @return the attributes that are known in this state; a path once there is one; packet numbers move on with the
+     *         traffic
      * @throws VerbsException if the device lacks {@link Capability#QUERY_STATE} or refuses, or this queue pair is
      *         closed
      */
@@ -104,7 +105,7 @@ public interface QueuePair extends AutoCloseable {
     /**
      * Changes state or attributes ({@code ibv_modify_qp}).
      *
-     * @param attributes what to change
+     * @param attributes the attributes to change
      * @throws VerbsException if the device refuses the change, or this queue pair is closed
      */
     void modify(QueuePairAttributes attributes) throws VerbsException;

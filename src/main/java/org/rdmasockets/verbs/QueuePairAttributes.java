@@ -9,8 +9,9 @@ import java.util.OptionalInt;
 import java.util.Set;
 
 /**
- * What {@link QueuePair#modify} shall change, or what {@link QueuePair#query} found ({@code struct ibv_qp_attr} with
- * its mask): only what was set is touched. A builder for one use at a time; not for use by two threads at once.
+ * The attributes that {@link QueuePair#modify} changes, or that {@link QueuePair#query} found
+ * ({@code struct ibv_qp_attr} with its mask): only those that were set are touched. A builder for one use at a time;
+ * not for use by two threads at once.
  */
 public final class QueuePairAttributes {
     /** A {@link Field#RECEIVER_NOT_READY_RETRY_COUNT} without end: a peer that posts no receive hangs this side. */
@@ -75,12 +76,12 @@ public final class QueuePairAttributes {
      * Where the peer is ({@code struct ibv_ah_attr}).
      *
      * @param destination the peer's GID; all zero for a path inside an InfiniBand subnet
-     * @param sourceGidIndex which of the port's GIDs is the source
+     * @param sourceGidIndex the index of the source in the port's GIDs
      * @param hopLimit routers passed at most, 0 to 255; more than 1 if there are any
      * @param trafficClass traffic class byte, 0 to 255: differentiated services and congestion notification on RoCEv2
      * @param destinationLid the peer's local identifier, 0 to 65,535; 0 on Ethernet
      * @param serviceLevel service level, 0 to 15
-     * @param flowLabel which packets belong together, 20 bits; on RoCEv2 it chooses the UDP source port
+     * @param flowLabel the label of packets that belong together, 20 bits; on RoCEv2 it chooses the UDP source port
      */
     public record Path(Gid destination, int sourceGidIndex, int hopLimit, int trafficClass, int destinationLid,
             int serviceLevel, int flowLabel) {
@@ -103,7 +104,7 @@ public final class QueuePairAttributes {
          * A path with flow label 0.
          *
          * @param destination the peer's GID; all zero for a path inside an InfiniBand subnet
-         * @param sourceGidIndex which of the port's GIDs is the source
+         * @param sourceGidIndex the index of the source in the port's GIDs
          * @param hopLimit routers passed at most
          * @param trafficClass traffic class byte
          * @param destinationLid the peer's local identifier
@@ -119,7 +120,7 @@ public final class QueuePairAttributes {
          * A path to a GID, as RoCE has it, with up to 64 routers between.
          *
          * @param destination the peer's GID
-         * @param sourceGidIndex which of the port's GIDs is the source
+         * @param sourceGidIndex the index of the source in the port's GIDs
          * @throws IllegalArgumentException if the index is out of its range
          */
         public Path(Gid destination, int sourceGidIndex) {
@@ -171,7 +172,7 @@ public final class QueuePairAttributes {
     /**
      * Sets a number.
      *
-     * @param field which
+     * @param field the number's name
      * @param value its value, in the field's unit
      * @return this
      * @throws IllegalArgumentException if the value is out of the field's range
@@ -229,7 +230,7 @@ public final class QueuePairAttributes {
     /**
      * A number to change.
      *
-     * @param field which
+     * @param field the number's name
      * @return its value, or empty if it shall stay
      */
     public OptionalInt get(Field field) {

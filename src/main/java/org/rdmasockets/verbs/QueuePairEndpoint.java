@@ -9,9 +9,9 @@ import java.nio.ByteBuffer;
 import java.util.Objects;
 
 /**
- * What a peer has to know of a queue pair to connect to it by hand ({@link ManualConnection}). How it gets there is up
- * to the program: by {@link #exchange} over a socket, in a file, or in somebody's protocol as {@link #encode} has it,
- * in network order:
+ * The facts that a peer needs to connect to a queue pair by hand ({@link ManualConnection}). The program chooses how
+ * they get there: by {@link #exchange} over a socket, in a file, or in a protocol of its own as {@link #encode} gives
+ * them, in network order:
  * <pre>
  * 0  'R' 'Q'   2  version 1   3  reads served   4  number   8  packet number   12  LID   14  MTU   16  GID
  * </pre>
@@ -53,7 +53,7 @@ public record QueuePairEndpoint(int number, int packetNumber, Gid gid, int lid, 
     }
 
     /**
-     * Reads what a peer said.
+     * Decodes a peer's endpoint.
      *
      * @param bytes any bytes
      * @return the endpoint
@@ -80,11 +80,11 @@ public record QueuePairEndpoint(int number, int packetNumber, Gid gid, int lid, 
     }
 
     /**
-     * Tells the peer of this endpoint and hears of its, both sides alike, over a socket for example. The wait ends when
-     * the stream's does ({@code Socket.setSoTimeout}).
+     * Sends this endpoint to the peer and receives the peer's, over a socket for example; both sides call it. The wait
+     * ends when the stream's does ({@code Socket.setSoTimeout}).
      *
-     * @param in what comes from the peer
-     * @param out what goes to the peer
+     * @param in the stream from the peer
+     * @param out the stream to the peer
      * @return the peer's endpoint
      * @throws EOFException if the peer ends before all of it has come
      * @throws IOException if a stream fails, or the peer says something else

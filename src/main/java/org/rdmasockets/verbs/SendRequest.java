@@ -8,7 +8,7 @@ import java.util.Objects;
  * {@link #fetchAndAdd}, which clear what was there before.
  */
 public final class SendRequest {
-    /** What a send request does ({@code enum ibv_wr_opcode}). */
+    /** The operation of a send request ({@code enum ibv_wr_opcode}). */
     public enum Opcode {
         /** Send into the peer's next receive. */
         SEND,
@@ -52,10 +52,10 @@ public final class SendRequest {
     private byte[] bytes;
     private int bytesOffset;
     private int bytesLength;
-    /** What only few have; null until one of those comes. */
+    /** The attributes that few requests have; null until one is set. */
     private Rare rare;
 
-    /** What only atomic operations, datagrams and binds have. */
+    /** The attributes of fences, solicited sends, atomic operations, datagrams and binds. */
     private static final class Rare {
         private static final Rare NOTHING = new Rare();
 
@@ -65,7 +65,7 @@ public final class SendRequest {
         private AddressHandle destination;
         private int destinationNumber;
         private int destinationKey;
-        /** What a window is bound to; null if this is no bind. */
+        /** The binding of a window; null if this is no bind. */
         private WindowBinding binding;
 
         private void clear() {
@@ -108,7 +108,7 @@ public final class SendRequest {
         return this;
     }
 
-    /** To set what few have. */
+    /** The attributes that few requests have, for setting one. */
     private Rare makeRare() {
         rare = rare == null ? new Rare() : rare;
         return rare;
@@ -187,7 +187,7 @@ public final class SendRequest {
      * @param newWorkRequestId comes back with the completion
      * @param address where in the peer's memory, a multiple of 8
      * @param key the peer's remote key
-     * @param increment what to add
+     * @param increment the number to add
      * @return this
      */
     public SendRequest fetchAndAdd(long newWorkRequestId, long address, int key, long increment) {
@@ -197,11 +197,11 @@ public final class SendRequest {
     }
 
     /**
-     * Starts the binding of a memory window; needs {@link Capability#MEMORY_WINDOWS}. What is posted behind it sees the
-     * window bound.
+     * Starts the binding of a memory window; needs {@link Capability#MEMORY_WINDOWS}. Requests posted behind it find
+     * the window bound.
      *
      * @param newWorkRequestId comes back with the completion
-     * @param newBinding what is bound to what
+     * @param newBinding the window and the memory that it is bound to
      * @return this
      */
     public SendRequest bind(long newWorkRequestId, WindowBinding newBinding) {
@@ -441,7 +441,7 @@ public final class SendRequest {
         return remoteKey;
     }
 
-    /** {@return what a window is bound to, or null if this is no bind} */
+    /** {@return the binding of a window, or null if this is no bind} */
     public WindowBinding binding() {
         return rare().binding;
     }

@@ -6,8 +6,8 @@ package org.rdmasockets.verbs;
  * completes then in the receive completion queue of the queue pair that the message came to, whose number the
  * completion carries. Needs {@link Capability#SHARED_RECEIVE_QUEUES}.
  *
- * <p>When a queue pair fails, its receives are not flushed: they are not its. What it was filling then is lost, or
- * completes as failed.
+ * <p>When a queue pair fails, the receives are not flushed: they are not its own. A receive that it was filling then is
+ * lost, or completes as failed.
  */
 public interface SharedReceiveQueue extends AutoCloseable {
     /** {@return the domain whose regions the receives name} */
@@ -51,8 +51,8 @@ public interface SharedReceiveQueue extends AutoCloseable {
     int queryLimit() throws VerbsException;
 
     /**
-     * Tells whether the limit was reached since it was last set, as far as somebody has taken the device's events
-     * ({@link Device#drainEvents}): those are shared by the whole process, and whoever takes this one makes it known
+     * Tells whether the limit was reached since it was last set, as far as the device's events were taken
+     * ({@link Device#drainEvents}): the whole process shares those, and any thread that takes this one makes it known
      * here.
      *
      * @return true once the event was taken

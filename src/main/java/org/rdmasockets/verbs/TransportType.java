@@ -1,6 +1,9 @@
 package org.rdmasockets.verbs;
 
-/** What carries a device's packets ({@code ibv_device.transport_type} and the link layer of its first port). */
+/**
+ * The transport that carries a device's packets ({@code ibv_device.transport_type} and the link layer of its first
+ * port).
+ */
 public enum TransportType {
     /** InfiniBand. */
     INFINIBAND,

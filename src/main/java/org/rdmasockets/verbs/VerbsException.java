@@ -26,7 +26,7 @@ public final class VerbsException extends IOException {
      * @param call the C function, such as {@code ibv_reg_mr}, or the name of an operation of this library
      * @param errorNumber the errno, of either sign; 0 when the failure has none
      * @param arguments the arguments that matter, as {@code name=value} pairs; may be empty
-     * @param remedy what a person can do about it; may be empty
+     * @param remedy advice for a person; may be empty
      */
     public VerbsException(String call, int errorNumber, String arguments, String remedy) {
         super(text(call, errorNumber, arguments, remedy));
@@ -85,7 +85,7 @@ public final class VerbsException extends IOException {
         return remedy;
     }
 
-    /** {@return whose fault it is: the class of {@link #errno}} */
+    /** {@return the cause of the failure: the class of {@link #errno}} */
     public ErrorClass errorClass() {
         return errno.errorClass();
     }

@@ -5,14 +5,14 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * What a memory window shall give access to ({@code struct ibv_mw_bind_info}).
+ * The memory that a window gives access to ({@code struct ibv_mw_bind_info}).
  *
  * @param window the window, which is not bound
  * @param region a region with {@link AccessFlag#MEMORY_WINDOW_BIND}, which has to stay open as long as the window is
  *         bound
  * @param offsetBytes where the part begins
  * @param lengthBytes how long it is, at least 1
- * @param access what the peer may do, of {@link AccessFlag#REMOTE_WRITE}, {@link AccessFlag#REMOTE_READ} and
+ * @param access the peer's rights, of {@link AccessFlag#REMOTE_WRITE}, {@link AccessFlag#REMOTE_READ} and
  *         {@link AccessFlag#REMOTE_ATOMIC}; to change memory, the region needs {@link AccessFlag#LOCAL_WRITE}
  */
 public record WindowBinding(MemoryWindow window, MemoryRegion region, long offsetBytes, long lengthBytes,
@@ -21,7 +21,7 @@ public record WindowBinding(MemoryWindow window, MemoryRegion region, long offse
             AccessFlag.REMOTE_ATOMIC);
 
     /**
-     * Checks what can be checked without a device.
+     * Checks as much as is possible without a device.
      *
      * @throws IndexOutOfBoundsException if the part is not inside the region
      * @throws IllegalArgumentException if the part is empty, or a flag is not one for peers, or the region does not

@@ -20,7 +20,7 @@ public final class WorkCompletionException extends IOException {
     /**
      * A failed request.
      *
-     * @param request what was asked, in words
+     * @param request the request, in words
      * @param statusNumber {@link WorkCompletions#status}
      * @param vendorError {@link WorkCompletions#vendorError}, 0 if there is none
      */
@@ -52,7 +52,7 @@ public final class WorkCompletionException extends IOException {
         return vendorError;
     }
 
-    /** {@return whose fault it is: the class of {@link #status}} */
+    /** {@return the cause of the failure: the class of {@link #status}} */
     public ErrorClass errorClass() {
         return status.errorClass();
     }

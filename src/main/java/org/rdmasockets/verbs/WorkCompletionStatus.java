@@ -97,12 +97,12 @@ public enum WorkCompletionStatus {
         return number >= 0 && number < UNKNOWN.ordinal() ? VALUES[number] : UNKNOWN;
     }
 
-    /** {@return whose fault it is, {@link ErrorClass#NONE} for success} */
+    /** {@return the cause of the failure, {@link ErrorClass#NONE} for success} */
     public ErrorClass errorClass() {
         return errorClass;
     }
 
-    /** {@return what a person can look at or change, as a sentence without its full stop; empty for success} */
+    /** {@return advice on what to look at or change, as a sentence without its full stop; empty for success} */
     public String hint() {
         return hint;
     }

@@ -13,7 +13,7 @@ public interface WorkCompletions {
     /**
      * The identifier given with the request.
      *
-     * @param index which completion
+     * @param index the completion's index
      * @return {@code wr_id}
      */
     long workRequestId(int index);
@@ -22,7 +22,7 @@ public interface WorkCompletions {
      * How the request ended, as the device's number: 0 is success. For its name see
      * {@link WorkCompletionStatus#of(int)}.
      *
-     * @param index which completion
+     * @param index the completion's index
      * @return {@code status}
      */
     int status(int index);
@@ -30,7 +30,7 @@ public interface WorkCompletions {
     /**
      * The kind of request that ended.
      *
-     * @param index which completion
+     * @param index the completion's index
      * @return the opcode; {@link CompletionOpcode#UNKNOWN} for a number without a name
      */
     CompletionOpcode opcode(int index);
@@ -38,7 +38,7 @@ public interface WorkCompletions {
     /**
      * How many bytes arrived; for receives only.
      *
-     * @param index which completion
+     * @param index the completion's index
      * @return {@code byte_len}
      */
     int lengthBytes(int index);
@@ -46,7 +46,7 @@ public interface WorkCompletions {
     /**
      * Tells whether immediate data came with it.
      *
-     * @param index which completion
+     * @param index the completion's index
      * @return true if {@link #immediate} means something
      */
     boolean hasImmediate(int index);
@@ -54,7 +54,7 @@ public interface WorkCompletions {
     /**
      * The immediate data, in host order.
      *
-     * @param index which completion
+     * @param index the completion's index
      * @return the 32 bits, as {@link SendRequest#immediate} took them
      */
     int immediate(int index);
@@ -62,15 +62,15 @@ public interface WorkCompletions {
     /**
      * The queue pair.
      *
-     * @param index which completion
+     * @param index the completion's index
      * @return {@code qp_num}
      */
     int queuePairNumber(int index);
 
     /**
-     * Who sent a datagram.
+     * The queue pair that sent a datagram.
      *
-     * @param index which completion
+     * @param index the completion's index
      * @return {@code src_qp}, for datagrams that were received
      */
     default int sourceQueuePairNumber(int index) {
@@ -81,7 +81,7 @@ public interface WorkCompletions {
      * Tells whether the first {@link AddressHandle#ROUTING_HEADER_BYTES} bytes of a datagram that was received say
      * where it is from ({@code IBV_WC_GRH}); they stand before the data in any case.
      *
-     * @param index which completion
+     * @param index the completion's index
      * @return true if they do
      */
     default boolean hasRoutingHeader(int index) {
@@ -91,7 +91,7 @@ public interface WorkCompletions {
     /**
      * The vendor's own error code.
      *
-     * @param index which completion
+     * @param index the completion's index
      * @return {@code vendor_err}
      */
     int vendorError(int index);

@@ -23,9 +23,9 @@
  *
  * <p>Errors: control calls throw {@link org.rdmasockets.verbs.VerbsException}, which names the C call, the errno, the
  * arguments and a remedy. The data path returns numbers; {@link org.rdmasockets.verbs.WorkCompletionException} and
- * {@link org.rdmasockets.verbs.ErrorClass} say whose fault a number is and what to do. What a device lacks is a
- * {@link org.rdmasockets.verbs.Capability}, asked before use.
+ * {@link org.rdmasockets.verbs.ErrorClass} say what caused a number and what to do. Each feature that a device may lack
+ * is a {@link org.rdmasockets.verbs.Capability}; ask for it before use.
  *
- * <p>This package depends on {@code java.base} alone and knows nothing of who implements it.
+ * <p>This package depends on {@code java.base} alone and knows nothing of its implementations.
  */
 package org.rdmasockets.verbs;

@@ -15,8 +15,8 @@ public final class Agent {
     private Agent() {}
 
     /**
-     * Replaces the sockets of this JVM, by a file with rules if there is one, or ends it: whoever asks for the agent
-     * does not want to run without. Only a JVM that is too old goes on, over TCP, unless the settings forbid that.
+     * Replaces the sockets of this JVM, by a file with rules if there is one, or ends it: a program with the agent is
+     * not meant to run without. Only a JVM that is too old goes on, over TCP, unless the settings forbid that.
      */
     public static void premain(String rules, Instrumentation jvm) {
         String version = System.getProperty("java.specification.version");

@@ -84,7 +84,8 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
      */
     public static void install(String rules, Instrumentation jvm) throws Throwable {
         Module library = new IsolatedLibrary(jar()).define();
-        // These have the sockets of TCP, those of UDP, and the switch of native access; nobody else is let in.
+        // These packages have the sockets of TCP, those of UDP, and the switch of native access; only the library is
+        // let in.
         jvm.redefineModule(Object.class.getModule(), Set.of(), Map.of(),
                 Map.of("java.net", Set.of(library), "sun.nio.ch", Set.of(library), "java.lang", Set.of(library)),
                 Set.of(), Map.of());

@@ -8,25 +8,25 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Where the listeners of one server socket leave their connections, and any number of threads take them, in order. It
- * ends when it is closed, or when the last listener has ended by itself. Any thread may call anything.
+ * The queue where the listeners of one server socket leave their connections, and any number of threads take them, in
+ * order. It ends when it is closed, or when the last listener has ended by itself. Any thread may call anything.
  */
 public final class AcceptQueue<T> implements AutoCloseable {
-    /** What waits, in order; exactly one of connection and failure is not null. */
+    /** A waiting connection or failure; exactly one of the two is not null. */
     private record Entry<T>(T connection, IOException failure, Runnable taken) {}
 
-    /** Stands in the queue at its end; everybody who finds it leaves it for the next one. */
+    /** The last entry of a queue that has ended; each thread that finds it leaves one for the next. */
     private final Entry<T> end = new Entry<>(null, null, null);
 
     private final LinkedBlockingQueue<Entry<T>> waiting = new LinkedBlockingQueue<>();
-    /** Resets a connection that nobody takes. */
+    /** Resets a connection that no thread takes. */
     private final Consumer<? super T> reset;
     /** Listeners that have not ended; protected by this. */
     private int listeners;
-    /** What {@link #accept} says from now on, null while this is open; changed under this. */
+    /** The message of {@link #accept} from now on, null while this is open; changed under this. */
     private volatile String ended;
 
-    /** An empty queue without listeners; {@code reset} ends a connection that nobody will take. */
+    /** An empty queue without listeners; {@code reset} ends a connection that no thread will take. */
     public AcceptQueue(Consumer<? super T> reset) {
         this.reset = reset;
     }
@@ -51,12 +51,12 @@ public final class AcceptQueue<T> implements AutoCloseable {
         }
     }
 
-    /** A connection is there, or reset if the queue has ended; {@code taken} runs when it is taken or reset. */
+    /** Adds a connection, or resets it if the queue has ended; {@code taken} runs when it is taken or reset. */
     void add(T connection, Runnable taken) {
         put(new Entry<>(connection, null, taken));
     }
 
-    /** The next acceptor shall get an exception; a listener could not take a connection. */
+    /** Makes an accept throw an exception: a listener could not take a connection. */
     void addFailure(IOException failure, Runnable taken) {
         put(new Entry<>(null, failure, taken));
     }
@@ -75,8 +75,8 @@ public final class AcceptQueue<T> implements AutoCloseable {
      * could not take a connection.
      */
     public T accept(long deadlineNanos) throws IOException {
-        Entry<T> next = ended != null ? end : waiting.poll(); // an interrupt concerns only who would wait
-        if (next == null) { // what the peer takes for connected is perhaps not here yet
+        Entry<T> next = ended != null ? end : waiting.poll(); // an interrupt concerns only a thread that would wait
+        if (next == null) { // a connection that its peer takes for established is perhaps not here yet
             next = InterruptibleWait.awaitAnswer(nanos -> waiting.poll(nanos, TimeUnit.NANOSECONDS), deadlineNanos);
         }
         if (next == null) {
@@ -92,7 +92,7 @@ public final class AcceptQueue<T> implements AutoCloseable {
             done = true;
         } finally {
             if (!done && next.connection != null) {
-                reset.accept(next.connection); // an Error: nobody has it
+                reset.accept(next.connection); // an Error: no thread has it
             }
         }
         if (next.failure != null) {
@@ -101,7 +101,7 @@ public final class AcceptQueue<T> implements AutoCloseable {
         return next.connection;
     }
 
-    /** Ends this: resets connections that nobody took, and wakes everybody in {@link #accept}. */
+    /** Ends this: resets connections that no thread took, and wakes all threads in {@link #accept}. */
     @Override
     public void close() {
         end("Socket closed");

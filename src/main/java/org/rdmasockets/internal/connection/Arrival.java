@@ -18,13 +18,13 @@ import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * A connection request on its way to becoming a connection. It ends once: established, lost, or abandoned. Whatever is
+ * A connection request on its way to becoming a connection. It ends once: established, lost, or abandoned. Anything
  * thrown on the way, an {@code Error} too, ends this one alone.
  */
 final class Arrival<P extends Protocol> {
     private static final Log LOG = new Log(Arrival.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
-    /** What a peer is told that finds no place; it begins the private data, which zeros may follow. */
+    /** The refusal of a peer for which there is no place: the beginning of the private data, which zeros may follow. */
     private static final byte[] NO_PLACE = "backlog is full".getBytes(StandardCharsets.US_ASCII);
 
     private final Engine engine;
@@ -37,7 +37,7 @@ final class Arrival<P extends Protocol> {
     private final long cameNanos = System.nanoTime();
     /** Whether it holds a place in the backlog; guarded by the listener. */
     boolean counted;
-    /** Guarded by this, as is the hand-over of the connection to who ends it. */
+    /** Guarded by this, as is the hand-over of the connection to the thread that ends it. */
     private boolean ended;
     private final ConnectionEvents events;
     /** The connection to be; set by the set-up pool before the request is accepted, guarded by this. */
@@ -46,7 +46,7 @@ final class Arrival<P extends Protocol> {
     private volatile boolean answering;
     /** Since when the peer has the answer, by {@code System.nanoTime}; 0 while it has none. */
     private volatile long answeredNanos;
-    /** Whether something was thrown that nobody could deal with at once. */
+    /** Whether the handling of an event threw: then a tick of the listener discards this. */
     private volatile boolean broken;
     /** Whether the peer was told that it has to wait; poller thread only. */
     private boolean acknowledged;
@@ -105,7 +105,7 @@ final class Arrival<P extends Protocol> {
         return since == 0 ? 0 : now - since;
     }
 
-    /** Whether this cannot go on, and somebody has to {@link #discard} it. */
+    /** Whether this cannot go on, and the caller has to {@link #discard} it. */
     boolean isBroken() {
         return broken;
     }
@@ -143,7 +143,7 @@ final class Arrival<P extends Protocol> {
                 own.receiverNotReadyRetryCount());
     }
 
-    /** What this end lacks is for a person to see, now and then; the peer is only told no. */
+    /** Refuses the peer, which is only told no; a fault of this end is logged for a person, now and then. */
     private void refuse(Throwable cause, boolean ownFault) {
         try {
             if (ownFault && !hasEnded()) {
@@ -179,8 +179,8 @@ final class Arrival<P extends Protocol> {
             }
             case ConnectionEvent.Disconnected gone when answering && identifier.device().supports(
                     Capability.COMPLETION_IS_DELIVERY) -> {
-                // Only who was connected can disconnect there: it wrote and closed, and its last step of the handshake
-                // was lost on the way. What it wrote is here.
+                // Only a peer that was connected can disconnect there: it wrote and closed, and its last step of the
+                // handshake was lost on the way. Its bytes are here.
                 identifier.handler(events);
                 events.onEvent(identifier, event);
                 established.execute(this::start);
@@ -233,8 +233,8 @@ final class Arrival<P extends Protocol> {
     }
 
     /**
-     * Set-up pool: nobody wants the connection, however far it is. A peer that has gone without a word, or whose word
-     * was lost, would otherwise keep it until the connection manager gives up, after a minute.
+     * Set-up pool: gives the connection up, however far it is. A peer that has gone without a word, or whose word was
+     * lost, would otherwise keep it until the connection manager gives up, after a minute.
      */
     void discard() {
         if (!end()) {

@@ -20,7 +20,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * A local address and port of one engine, for a connection or a listener to be. Port numbers of RoCE and InfiniBand are
- * their own. iWARP shares TCP's, and greets whatever TCP server has the port; so it is used only if that is said.
+ * their own. iWARP shares TCP's, and greets any TCP server that has the port; so it is used only if that is said.
  */
 public final class Binding implements AutoCloseable {
     private static final Log LOG = new Log(Binding.class);
@@ -28,11 +28,11 @@ public final class Binding implements AutoCloseable {
     private final Engine engine;
     /** Whether iWARP devices count. */
     private final boolean iwarp;
-    /** What holds the port; null while unbound, and once connect or listen has taken it; protected by this. */
+    /** The holder of the port; null while unbound, and once connect or listen has taken it; protected by this. */
     private ConnectionIdentifier identifier;
     /** Gets the events of identifier; protected by this. */
     private ConnectionEvents events;
-    /** What was bound, or will be. */
+    /** The address that was bound, or will be. */
     private final InetSocketAddress local;
     /** A connect in progress; protected by this. */
     private Dialer<?> dialer;
@@ -111,7 +111,7 @@ public final class Binding implements AutoCloseable {
         return local;
     }
 
-    /** Whose devices are used: the transport's name as settings spell it. */
+    /** The name of the transport whose devices are used, as settings spell it. */
     public String transport() {
         return engine.name();
     }
@@ -121,14 +121,14 @@ public final class Binding implements AutoCloseable {
         return engine == other;
     }
 
-    /** What is bound: address as it was asked for, and the port in use. */
+    /** The bound address: the host as it was asked for, and the port in use. */
     public InetSocketAddress localAddress() {
         return local;
     }
 
     /**
-     * Connects, and uses this binding up whatever the outcome, until a time of {@code System.nanoTime},
-     * {@code Long.MAX_VALUE} for the default bound. Throws {@code ConnectException} if nobody listens or the network is
+     * Connects until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound; this binding is
+     * then used up, even after a failure. Throws {@code ConnectException} if no server listens or the network is
      * unreachable, {@code NoRouteToHostException} if no RDMA device leads there, {@code SocketTimeoutException} at the
      * deadline, {@code InterruptedIOException} if this virtual thread was interrupted (status left set),
      * {@code SocketException} if this binding was closed meanwhile.
@@ -139,9 +139,9 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
-     * Connects as the other, where there is another way: waits only so long in all, unless the peer has acknowledged
-     * the attempt. Work of this process meanwhile, such as loading code, is no wait. A cause of {@link Errno#EAGAIN}
-     * says nothing of the next attempt.
+     * Connects likewise, where there is another way: waits only {@code silenceNanos} in all, unless the peer has
+     * acknowledged the attempt. Work of this process meanwhile, such as loading code, is no wait. A cause of
+     * {@link Errno#EAGAIN} says nothing of the next attempt.
      */
     public <P extends Protocol> P connect(InetSocketAddress remote, long deadlineNanos, long silenceNanos,
             Protocol.Maker<P> maker) throws IOException {
@@ -206,7 +206,10 @@ public final class Binding implements AutoCloseable {
         }
     }
 
-    /** Refuses what the kernel would only find out by waiting; monitor held, identifier bound to an address. */
+    /**
+     * Refuses a peer that the kernel would find out of reach only after a wait; monitor held, identifier bound to an
+     * address.
+     */
     private void ensureLeadsTo(InetSocketAddress remote) throws IOException {
         Device device = identifier.device();
         boolean onThisHost = device != null && device.info().transport() == TransportType.SHARED_MEMORY;
@@ -231,8 +234,8 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
-     * Makes what a connection over a device needs, and frees it: else the first client would wait for this process to
-     * load all that. Takes a port of its own. A failure harms nobody: the first connection meets it again.
+     * Makes the resources of a connection over a device, and frees them: else the first client would wait for this
+     * process to load all that. Takes a port of its own. A failure does no harm: the first connection meets it again.
      */
     void practise(Protocol.Maker<?> maker) {
         try {

@@ -7,15 +7,15 @@ import java.net.SocketOption;
 import org.rdmasockets.internal.rsockets.FlowKind;
 
 /**
- * One established byte stream, whatever carries it: RDMA ({@link StreamTransport}) or TCP ({@link TcpConnection}). One
- * thread at a time may read and one may write; who has more serialises them. Everything else may be called by any
- * thread at any time. After close every operation says "Socket closed".
+ * One established byte stream over RDMA ({@link StreamTransport}) or TCP ({@link TcpConnection}). One thread at a time
+ * may read and one may write; a caller with more threads serialises them. Everything else may be called by any thread
+ * at any time. After close every operation says "Socket closed".
  */
 public interface Connection extends AutoCloseable {
     /** The transport's name as settings spell it: such as {@code tcp}. */
     String transport();
 
-    /** What the bytes go through, for people: such as {@code device rxe0}. */
+    /** The carrier of the bytes, for people: such as {@code device rxe0}. */
     String carrier();
 
     /** The agreement of the ends, the name of a {@link FlowKind}; {@code CREDIT_RING} where there is no choice. */
@@ -40,7 +40,7 @@ public interface Connection extends AutoCloseable {
     /** Writes everything, waiting while the peer does not read; then the data was copied. Throws as {@link #read}. */
     void write(byte[] bytes, int offset, int length) throws IOException;
 
-    /** What this connection does without copying. */
+    /** The transfers of this connection that copy nothing. */
     ZeroCopyTransfers direct();
 
     /** How many bytes can be read without waiting, 0 at the end of the stream; throws if the connection is closed. */
@@ -77,7 +77,7 @@ public interface Connection extends AutoCloseable {
     <T> T option(SocketOption<T> name, T kept) throws SocketException;
 
     /**
-     * Closes: wakes who reads or writes, and returns at once. Written bytes go on to the peer in the background,
+     * Closes: wakes the reader and the writer, and returns at once. Written bytes go on to the peer in the background,
      * within the linger time.
      */
     @Override

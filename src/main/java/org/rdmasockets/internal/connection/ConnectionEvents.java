@@ -10,21 +10,24 @@ import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 
 /**
- * The connection manager's events of one connection, for whoever sets it up; later its end is told to the connection.
- * No event is missed: who waits publishes itself before it looks, and who adds an event looks for it afterwards.
+ * The connection manager's events of one connection, for the thread that sets it up; later the connection is told of
+ * its end. No event is missed: a waiting thread publishes itself before it looks for events, and a thread that adds an
+ * event looks for the waiting one afterwards.
  */
 final class ConnectionEvents implements ConnectionHandler, InterruptibleWait.Wait<Object> {
     /** An event that is so old when a timer finds it has woken no thread, in milliseconds. */
     private static final int LATE_MILLIS = 50;
 
     private final CompletionPoller poller;
-    /** Events and the end of a wait ({@link #CANCELLED}), in order; null once nobody waits; guarded by this. */
+    /**
+     * Events and the end of a wait ({@link #CANCELLED}), in order; null once the connection has them; guarded by this.
+     */
     private ArrayDeque<Object> steps = new ArrayDeque<>(2);
     /** When the last step was added, in milliseconds of {@code nanoTime}; guarded by this. */
     private int addedMillis;
-    /** Who is told of the connection's end; guarded by this. */
+    /** The connection that gets the events once it is finished, null before; guarded by this. */
     private VerbsConnection connection;
-    /** Who waits, or null. */
+    /** The waiting thread, or null. */
     private volatile Thread waiter;
     /** Whether the waiting thread was woken: then it may only have waited long for a processor. */
     private volatile boolean told;
@@ -122,7 +125,7 @@ final class ConnectionEvents implements ConnectionHandler, InterruptibleWait.Wai
         return steps.poll();
     }
 
-    /** Hands all further events, and those that nobody has taken yet, to the finished connection. */
+    /** Hands all further events, and those that no thread has taken yet, to the finished connection. */
     void attach(VerbsConnection owner) {
         ArrayDeque<Object> left;
         synchronized (this) {

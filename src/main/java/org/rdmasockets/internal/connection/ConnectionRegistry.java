@@ -4,15 +4,15 @@ import java.util.Arrays;
 import org.rdmasockets.internal.log.Log;
 
 /**
- * The connections of an engine, and which of them are visited at each tick: those that something is to be expected of.
- * Who was quiet at two ticks is visited only in rounds of {@value #ROUND} ticks, until it attends again: thousands of
+ * The connections of an engine. Each tick visits those that attend: something is to be expected of them. A connection
+ * that was quiet at two ticks is visited only in rounds of {@value #ROUND} ticks, until it attends again: thousands of
  * idle connections cost next to nothing.
  *
  * <p>A connection attends without a fence, after it has noted why: a note that the poller has overlooked because it was
- * still on its way is there at the next tick, and until then nobody leaves.
+ * still on its way is there at the next tick, and until then no connection stops attending.
  */
 final class ConnectionRegistry {
-    /** So many ticks take a round of those who are quiet. */
+    /** How many ticks a round of the quiet connections takes. */
     static final int ROUND = 16;
 
     private static final Log LOG = new Log(ConnectionRegistry.class);
@@ -36,7 +36,7 @@ final class ConnectionRegistry {
     }
 
     /**
-     * Those who attend come first, then the quiet who were visited in this round, then those who were not; each knows
+     * The attending ones come first, then the quiet ones visited in this round, then the other quiet ones; each knows
      * its place. Protected by this, as all that follows.
      */
     private Member[] members = new Member[FEWEST_PLACES];
@@ -124,7 +124,7 @@ final class ConnectionRegistry {
         return Arrays.copyOf(members, size);
     }
 
-    /** Poller thread: visits who attends, and the next ones of the others. */
+    /** Poller thread: visits the connections that attend, and the next of the others. */
     void tick(long now) {
         for (Member connection : due()) {
             boolean attends = true;

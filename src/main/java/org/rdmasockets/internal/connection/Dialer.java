@@ -18,9 +18,9 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * One attempt to connect: address, route, resources, request, answer. The calling thread makes the resources while the
- * kernel looks for the way, and waits twice, for the way and for the answer. On the set-up pool are made a request that
- * waits for the peer in the kernel, as on iWARP, and the resources of all virtual threads but one at a time. An
- * attempt that is given up is destroyed by the pool, or if a call of it is stuck in the kernel, by that thread later.
+ * kernel looks for the way, and waits twice, for the way and for the answer. The set-up pool makes a request that waits
+ * for the peer in the kernel, as on iWARP, and the resources of all virtual threads but one at a time. An attempt that
+ * is given up is destroyed by the pool, or if a call of it is stuck in the kernel, by that thread later.
  */
 final class Dialer<P extends Protocol> implements ConnectionHandler {
     /** The steps of the calling thread itself, but for a request that may wait for the peer. */
@@ -52,7 +52,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     private CompletableFuture<?> pending;
     /** A step is being taken; protected by this. */
     private boolean running;
-    /** Nobody wants the connection any more; protected by this. */
+    /** The attempt was given up; protected by this. */
     private boolean abandoned;
     /** The connection is up and belongs to the caller; protected by this. */
     private boolean finished;
@@ -68,11 +68,11 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     private long deadlineNanos;
     /** The deadline is the caller's, not our own bound. */
     private boolean callersDeadline;
-    /** Until then it may take where there is another way, which has the rest. */
+    /** The end of its share of the time where there is another way, which has the rest. */
     private long shareNanos;
     /** How long a silent peer is waited for where there is another way; {@code Long.MAX_VALUE} for no such bound. */
     private long silenceNanos;
-    /** How long it was waited for anything. */
+    /** How long the calling thread has waited in all. */
     private long waitedNanos;
     /** The peer has acknowledged the request, and answers when it can. */
     private boolean acknowledged;
@@ -121,7 +121,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
             }
             long begunMaking = System.nanoTime();
             perform(Step.MAKE);
-            if (first) { // what this process takes for it is not taken from the time that the peer has
+            if (first) { // the time that this process takes for it does not count as the peer's
                 long took = System.nanoTime() - begunMaking;
                 deadlineNanos += took;
                 shareNanos += took;
@@ -150,7 +150,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         }
     }
 
-    /** How long it was waited for others: what this process has done itself does not count. */
+    /** How long the calling thread has waited for others: the work of this process itself does not count. */
     long waitedNanos() {
         return waitedNanos;
     }
@@ -308,7 +308,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         }
     }
 
-    /** Takes a step unless the attempt is abandoned; meanwhile, whoever abandons the attempt leaves it be. */
+    /** Takes a step unless the attempt is abandoned; if it is abandoned meanwhile, the step destroys it at its end. */
     private Void take(Step step) throws IOException {
         begin();
         try {

@@ -15,7 +15,7 @@ public final class DirectMemory implements AutoCloseable {
     /** Changed under the lock of this. */
     private volatile boolean closed;
 
-    /** Memory in use, a part of a region, null if not registered, that is given back once, when nobody uses it. */
+    /** Memory in use, a part of a region, null if not registered; given back once, when no write uses it any more. */
     DirectMemory(ZeroCopyTransfers owner, MemoryRegion region, MemorySegment segment, Consumer<MemoryRegion> giveBack) {
         this.owner = owner;
         this.region = region;
@@ -46,29 +46,32 @@ public final class DirectMemory implements AutoCloseable {
         users++;
     }
 
-    /** Ends a write that {@link #enter} began. What was closed meanwhile and cannot be given back is open again. */
+    /**
+     * Ends a write that {@link #enter} began. If the memory was closed meanwhile and cannot be given back, it is open
+     * again.
+     */
     public synchronized void leave() {
         users--;
         try {
             giveBackIfUnused();
         } catch (IllegalStateException e) {
-            return; // who closes it again is told; the write has succeeded or failed all the same
+            return; // the next close tries again; the write has succeeded or failed all the same
         }
     }
 
-    /** Enters once more, for a writer who has entered: the device goes on reading. {@link #leave} has to follow. */
+    /** Enters once more, for a writer that has entered: the device goes on reading. {@link #leave} has to follow. */
     synchronized void keep() {
         users++;
     }
 
-    /** The bytes, for who has entered. */
+    /** The bytes, for a thread that has entered. */
     MemorySegment memory() {
         return segment;
     }
 
     /**
      * Gives the memory back, when the writes in progress have ended. Idempotent, any thread, never blocks. Throws
-     * {@code IllegalStateException} if it is mapped and somebody does I/O with the segment: it stays open.
+     * {@code IllegalStateException} if it is mapped and its segment is in use for I/O: it stays open.
      */
     @Override
     public synchronized void close() {

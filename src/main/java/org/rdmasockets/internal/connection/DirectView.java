@@ -11,7 +11,9 @@ public final class DirectView implements AutoCloseable {
     private final MemorySegment segment;
     private final Consumer<DirectView> end;
 
-    /** An open, read-only view for the thread that reads; {@code end} is called once, when nobody can look. */
+    /**
+     * An open, read-only view for the thread that reads; {@code end} is called once, when the segment is out of reach.
+     */
     DirectView(Arena arena, MemorySegment segment, Consumer<DirectView> end) {
         this.arena = arena;
         this.segment = segment;

@@ -31,8 +31,8 @@ import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
- * What all connections over one provider's devices share: the connection manager, the poller and the registry of
- * connections. Made at first use, lives as long as the process. The set-up pool is the same for all engines.
+ * The parts that all connections over one provider's devices share: the connection manager, the poller and the registry
+ * of connections. Made at first use, lives as long as the process. The set-up pool is the same for all engines.
  */
 public final class Engine implements AutoCloseable {
     /** Retries without an answer; 7 would mean for ever on soft-RoCE. */
@@ -49,7 +49,7 @@ public final class Engine implements AutoCloseable {
 
     /** The engines that could be made; protected by the class. */
     private static final Map<VerbsProvider, Engine> ENGINES = new HashMap<>();
-    /** The process ends: whatever is closed from now on is delivered before its close returns. */
+    /** The process ends: each close waits for delivery from now on. */
     private static volatile boolean exiting;
     /** Until when the process waits then for all that is closed, together; set before {@link #exiting}. */
     private static long exitDeadline;
@@ -69,7 +69,10 @@ public final class Engine implements AutoCloseable {
     /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
     private volatile long coarseNanos = System.nanoTime();
 
-    /** What other threads do for this: one class, where each lambda would be one more that a first connect loads. */
+    /**
+     * The tasks that other threads do for this: one class, where each lambda would be one more that a first connect
+     * loads.
+     */
     private final class Duty implements Runnable {
         private static final int CONNECTION_EVENTS = 0;
         private static final int DEVICE_EVENTS = 1;
@@ -162,7 +165,7 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** The same for who will listen there, perhaps on iWARP: on a device, makes once what a connection needs. */
+    /** The same for a listener to be there, perhaps on iWARP: on a device, makes the resources of a connection once. */
     public void prepare(boolean iwarp, InetSocketAddress local, Protocol.Maker<?> maker) {
         prepare();
         if (mayBlock && !practised && !prepared.getAndSet(true)) {
@@ -194,7 +197,7 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Waits for everything; gives the poller of this provider's devices. */
+    /** The poller of this provider's devices, which waits for everything. */
     public CompletionPoller poller() {
         return poller;
     }
@@ -245,7 +248,7 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Poller thread: nobody is harmed if that fails. */
+    /** Poller thread: a failure does no harm. */
     private void stayNearDevices() {
         Set<String> names = watched.stream().map(device -> device.info().name()).collect(Collectors.toSet());
         try {
@@ -260,7 +263,7 @@ public final class Engine implements AutoCloseable {
         return connections.size();
     }
 
-    /** How much memory all connections have registered. What their queues take in the kernel is not known here. */
+    /** How much memory all connections have registered. The kernel's memory for their queues is not known here. */
     public long registeredBytes() {
         return Arrays.stream(all()).mapToLong(VerbsConnection::registeredBytes).sum();
     }
@@ -344,7 +347,7 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Whether the process ends, so that nobody else waits for what is closed now. */
+    /** Whether the process ends, so that no other thread waits for the connections that are closed now. */
     static boolean isExiting() {
         return exiting;
     }
@@ -354,7 +357,7 @@ public final class Engine implements AutoCloseable {
         return exitDeadline;
     }
 
-    /** Without a lock, which somebody may hold for ever; two that come together set about the same. */
+    /** Takes no lock, which another thread may hold for ever; two calls at once set about the same. */
     private static void beginExit() {
         if (!exiting) {
             exitDeadline = System.nanoTime() + TransportSettings.CURRENT.exitNanos();
@@ -363,8 +366,8 @@ public final class Engine implements AutoCloseable {
     }
 
     /**
-     * Shutdown hook: what was written, and closed or not, gets a moment to reach the peer. Peers of what is open are
-     * told that this process ends; other shutdown hooks may go on to use it.
+     * Shutdown hook: written bytes get a moment to reach the peer, whether or not their connection is closed. Peers of
+     * open connections are told that this process ends; other shutdown hooks may go on to use them.
      */
     private void awaitDelivery() {
         beginExit();
@@ -377,7 +380,10 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** In a thread that nobody waits for longer: a caller may have a connection's lock, and never give it back. */
+    /**
+     * In a thread of its own, which the hook waits for until the deadline: a caller may have a connection's lock, and
+     * never give it back.
+     */
     private void leaveAll(long deadline) {
         VerbsConnection[] all = all();
         for (VerbsConnection connection : all) {

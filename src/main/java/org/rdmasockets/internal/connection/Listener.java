@@ -10,7 +10,7 @@ public interface Listener extends AutoCloseable {
     /** The transport's name as settings spell it: such as {@code tcp}. */
     String transport();
 
-    /** Begins to listen, once; before, who connects is refused. Throws {@code BindException} if the port is taken. */
+    /** Begins to listen, once; earlier connects are refused. Throws {@code BindException} if the port is taken. */
     void start() throws IOException;
 
     /** The address listened on: as it was asked for, with the port in use. */

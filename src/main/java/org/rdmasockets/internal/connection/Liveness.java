@@ -12,7 +12,7 @@ import org.rdmasockets.internal.lock.Rescues;
  * the end of listening by the poller's), read by any thread.
  */
 final class Liveness {
-    /** What a connection needs at a tick. */
+    /** The action that a connection needs at a tick. */
     enum Duty {
         /** Nothing. */
         NOTHING,
@@ -59,7 +59,7 @@ final class Liveness {
                 on ? TimeUnit.SECONDS.toNanos(idleSeconds) : Long.MAX_VALUE);
     }
 
-    /** Sets how long a send may be unacknowledged, and how long nothing may be heard before somebody asks. */
+    /** Sets how long a send may be unacknowledged, and how long nothing may be heard before this end asks. */
     void watch(long limit, long idle) {
         limitNanos = limit;
         idleNanos = idle;

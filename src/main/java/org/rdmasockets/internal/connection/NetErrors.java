@@ -16,7 +16,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * The exceptions that users of {@code java.net} expect, of errors of verbs and of the connection manager too; apart
- * from who throws them also because compilers would put their making into the frames of those who wait.
+ * from the code that throws them also because compilers would put their making into the frames of waiting threads.
  */
 public final class NetErrors {
     private NetErrors() {}
@@ -37,7 +37,9 @@ public final class NetErrors {
                 && Thread.currentThread().isVirtual();
     }
 
-    /** Users of {@code java.net} expect its exceptions; what only this library throws becomes one, with its text. */
+    /**
+     * Users of {@code java.net} expect its exceptions; an exception of this library's own becomes one, with its text.
+     */
     public static IOException asSocketException(Exception e) {
         return switch (e) {
             case VerbsException v -> other(v);
@@ -64,19 +66,19 @@ public final class NetErrors {
         return new InterruptedIOException("Closed by interrupt");
     }
 
-    /** The same, of a writer who has done so many bytes. */
+    /** The same, of a writer that has done so many bytes. */
     static InterruptedIOException interrupted(int done) {
         InterruptedIOException interrupted = interrupted();
         interrupted.bytesTransferred = done;
         return interrupted;
     }
 
-    /** A name that nobody knew. */
+    /** A host name that could not be resolved. */
     public static UnknownHostException unresolved(InetSocketAddress address) {
         return new UnknownHostException(address.getHostString());
     }
 
-    /** A connect that nobody takes. */
+    /** A connect that no server takes. */
     public static IOException refused(String why) {
         return new ConnectException("Connection refused: " + why);
     }
@@ -105,7 +107,7 @@ public final class NetErrors {
         if (e.errno() == Errno.EMFILE || e.errno() == Errno.ENFILE) {
             return tooManyFiles(e.errno(), remote, e);
         }
-        // Why somebody refuses is known here alone; of what else can go wrong the cause tells more.
+        // The text gives the reason of a refusal only; of other errors the cause tells more.
         boolean told = e.errno() == Errno.ECONNREFUSED && !e.remedy().isEmpty();
         IOException refused = connectFailed(told ? remote + ": " + e.remedy() : remote.toString(), e.errno());
         return refused == null ? other(e) : with(refused, e);

@@ -6,7 +6,7 @@ import org.rdmasockets.internal.log.Log;
 
 /** Reads system properties whose names begin with {@code org.rdmasockets.} */
 public final class Property {
-    /** What all names begin with. */
+    /** The prefix of all names. */
     public static final String PREFIX = "org.rdmasockets.";
 
     private static final Log LOG = new Log(Property.class);

@@ -7,10 +7,11 @@ import org.rdmasockets.verbs.ConnectionParameters;
 
 /**
  * The traffic of a connection: the byte stream of rsockets, or the messages of endpoints. The {@link VerbsConnection}
- * begins and ends it, and takes what is no completion. With the protocol lock unless said otherwise; must not block.
+ * begins and ends it, and takes the events that are no completions. Called with the protocol lock unless said
+ * otherwise; must not block.
  */
 public interface Protocol extends CompletionClient {
-    /** What this goes over. */
+    /** The connection that this goes over. */
     VerbsConnection connection();
 
     /**
@@ -19,7 +20,7 @@ public interface Protocol extends CompletionClient {
      */
     void allocate(ConnectionRole side) throws IOException;
 
-    /** What the peer is told and asked for: private data, reads at once and retries; the same each time. */
+    /** The parameters for the peer: private data, reads at once and retries; the same each time. */
     ConnectionParameters parameters();
 
     /** Whether the connection manager tells the peer at once that this has failed; else the protocol does. */
@@ -74,8 +75,8 @@ public interface Protocol extends CompletionClient {
     boolean hasFailed();
 
     /**
-     * The last call, also after a failed {@link #allocate}, or none: nothing of the device is touched from now on. What
-     * it gives runs without the lock, on the set-up pool, and frees all memory when the queue pair is gone.
+     * The last call, also after a failed {@link #allocate}, or none: nothing of the device is touched from now on. The
+     * returned task runs without the lock, on the set-up pool, and frees all memory when the queue pair is gone.
      */
     Runnable end();
 
@@ -88,7 +89,7 @@ public interface Protocol extends CompletionClient {
         connection().later(connection()::takeIn);
     }
 
-    /** Makes what goes over connections. */
+    /** Makes the protocols of connections. */
     interface Maker<P extends Protocol> {
         /** The octet of RFC 2474 for packets to come: 0 to 255, 0 for none in particular. */
         default int trafficClass() {
@@ -96,8 +97,8 @@ public interface Protocol extends CompletionClient {
         }
 
         /**
-         * Set-up pool: makes one, without the device; what the peer asked for is null at the end that connects. If it
-         * throws, that was wrong, and the peer is refused.
+         * Set-up pool: makes one, without the device; {@code asked}, the peer's request, is null at the end that
+         * connects. If it throws, the request was wrong, and the peer is refused.
          */
         P make(VerbsConnection connection, ConnectionParameters asked) throws IOException;
     }

@@ -24,7 +24,7 @@ final class RingSizer {
 
     private final StreamTransport transport;
     private final StreamMemory memory;
-    /** What the inbox was told last; protected by the protocol lock. */
+    /** The bytes that the inbox was told last; protected by the protocol lock. */
     private int patienceBytes = Integer.MAX_VALUE;
     /** A task that gets and closes memory is on its way; protected by the protocol lock. */
     private boolean tending;
@@ -33,7 +33,7 @@ final class RingSizer {
     /** Null as long as the connection has never had more than it was made with; made under the protocol lock. */
     private volatile Growth growth;
 
-    /** What is to be known of a connection that has grown. */
+    /** The state of a connection that has grown. */
     private static final class Growth {
         /** Registered besides what the connection was made with; changed under the protocol lock. */
         private volatile long bytes;

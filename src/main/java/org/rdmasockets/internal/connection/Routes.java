@@ -9,7 +9,7 @@ import java.net.SocketException;
 import java.net.StandardProtocolFamily;
 import java.nio.channels.DatagramChannel;
 
-/** What the routing table says, without a packet. Any thread may ask; an answer takes some ten microseconds. */
+/** Asks the routing table, without a packet. Any thread may ask; an answer takes some ten microseconds. */
 public final class Routes {
     /** Connections to this come from the same address; of the others, such as 127.0.0.2, the kernel decides. */
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
@@ -49,7 +49,7 @@ public final class Routes {
     }
 
     /**
-     * The local address that a connection to somebody would have: a connected UDP socket knows it and sends nothing.
+     * The local address that a connection to a peer would have: a connected UDP socket knows it and sends nothing.
      * Throws {@code ConnectException} if there is no route, {@code SocketException} if there are too many open files,
      * or this JVM has no such addresses.
      */

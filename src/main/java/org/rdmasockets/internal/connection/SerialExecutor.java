@@ -2,7 +2,7 @@ package org.rdmasockets.internal.connection;
 
 import java.util.concurrent.Executor;
 
-/** Runs tasks one after the other, in the order in which they came, on whatever thread brings one. Any thread may. */
+/** Runs tasks one after the other, in the order in which they came, on a thread that brings one. Any thread may. */
 final class SerialExecutor implements Executor {
     /** Not yet begun; protected by this. */
     private final TaskQueue tasks = new TaskQueue();

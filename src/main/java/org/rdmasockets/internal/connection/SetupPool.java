@@ -25,11 +25,11 @@ public final class SetupPool {
     private static final int MAX_PEER_CALLS = MAX_THREADS - USUAL_THREADS;
     /** A call to a peer that takes longer is taken for stuck. */
     static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
-    /** How long to leave alone what fails for want of memory. */
+    /** How long to pause after a failure for want of memory. */
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    /** That of all engines; made when it is needed first. */
+    /** The pool of all engines; made when it is needed first. */
     public static final SetupPool SHARED = new SetupPool();
 
     private final SmallMutex lock = new SmallMutex();
@@ -39,7 +39,7 @@ public final class SetupPool {
     private final TaskQueue queue = new TaskQueue();
     /** Waiting calls to peers; protected by lock. */
     private final TaskQueue peerQueue = new TaskQueue();
-    /** Whose turn it is when there is work of both kinds; protected by lock. */
+    /** Whether a call to a peer is next when there is work of both kinds; protected by lock. */
     private boolean peersTurn;
     /** All threads; protected by lock. */
     private int threads;
@@ -117,7 +117,7 @@ public final class SetupPool {
         }
     }
 
-    /** Replaces threads that are stuck, if there is work that nobody takes up; called now and then. */
+    /** Replaces threads that are stuck, if there is work that no thread takes up; called now and then. */
     void relieve() {
         lock.lock();
         try {
@@ -156,7 +156,7 @@ public final class SetupPool {
                 if (serves) {
                     task.runSurely();
                 }
-            } catch (Throwable t) { // whatever it is: it costs its connection, and this thread goes on
+            } catch (Throwable t) { // any failure costs its connection, and this thread goes on
                 logQuietly("a set-up task failed; its connection may be lost", t);
             }
         }
@@ -237,7 +237,7 @@ public final class SetupPool {
         try {
             return work.awaitNanos(remaining);
         } catch (InterruptedException e) {
-            return remaining; // nobody has reason to interrupt these threads
+            return remaining; // no code has reason to interrupt these threads
         }
     }
 }

@@ -22,7 +22,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** The transfers of a connection over RDMA that copy nothing. Made when first asked for: others need nothing of it. */
 final class StreamDirect implements ZeroCopyTransfers {
-    /** In place of the peer's offset: what is sent belongs to the stream. */
+    /** In place of the peer's offset: the bytes belong to the stream. */
     private static final long IN_STREAM = -1;
 
     private final StreamTransport transport;
@@ -36,9 +36,9 @@ final class StreamDirect implements ZeroCopyTransfers {
     private volatile StreamMaps maps;
     /** The view that is open, else null; protected by the protocol lock. */
     private DirectView view;
-    /** What the view has to close, because the connection has ended before; else null; likewise. */
+    /** The memory that the view has to close, because the connection has ended before; else null; likewise. */
     private Cleaner.Cleanable leftToView;
-    /** What the device may read although its write has failed; null until there is some; likewise. */
+    /** The memory that the device may read although its write has failed; null until there is some; likewise. */
     private List<DirectMemory> stillRead;
     /** The queue pair is gone; likewise. */
     private boolean ended;
@@ -89,10 +89,11 @@ final class StreamDirect implements ZeroCopyTransfers {
 
     /**
      * Keeps memory whose write has failed until the queue pair is gone, if the device may read it until then. To
-     * deregister it would break what else the queue pair does, and who gets it next would write to what is being sent.
+     * deregister it would break the other work of the queue pair, and its next user would write to bytes that are being
+     * sent.
      */
     private void keepIfStillRead(DirectMemory from) {
-        from.keep(); // without the protocol lock: who closes a map takes both, the other way round
+        from.keep(); // without the protocol lock: the close of a map takes both, the other way round
         if (!noteIfStillRead(from)) {
             from.leave();
         }
@@ -118,7 +119,7 @@ final class StreamDirect implements ZeroCopyTransfers {
         }
     }
 
-    /** Waits until a writer can go on, who has done so many bytes. */
+    /** Waits until the writer, which has done so many bytes, can go on. */
     void awaitRoom(int done) throws InterruptedIOException {
         transport.awaitRoomAndEnter(done);
         inbox.exit();
@@ -206,7 +207,7 @@ final class StreamDirect implements ZeroCopyTransfers {
             return null;
         }
         MemoryRegion region = receiver.viewedRegion();
-        // Who has any part of the segment has its scope, and perhaps not the view.
+        // A holder of any part of the segment has its scope, and perhaps not the view.
         leftToView = LibraryThreads.cleaner().register(view.segment().scope(),
                 () -> SetupPool.SHARED.execute(region::close));
         view = null;
@@ -238,8 +239,8 @@ final class StreamDirect implements ZeroCopyTransfers {
      * given back is used again, by this connection only.
      *
      * <p>The memory is not from the slabs of the rings: an application may still hold a view of a buffer that it
-     * closed, and must not find another connection's bytes there. Each block is its own, alive as long as somebody can
-     * reach it: its region, until it is deregistered, or a view.
+     * closed, and must not find another connection's bytes there. Each block is its own, alive as long as it is
+     * reachable: from its region, until that is deregistered, or from a view.
      */
     private static final class DirectPool {
         private static final long PAGE_BYTES = 4096;
@@ -352,7 +353,7 @@ final class StreamDirect implements ZeroCopyTransfers {
     /**
      * The memory of one connection that its peer may write to beside the stream. Each map has its own region and key,
      * which end when it is closed, by the application or the cleaner. Its segment lives in a shared arena that is
-     * closed before: later accesses throw. A connection that ends leaves the memory to whoever has the segment.
+     * closed before: later accesses throw. A connection that ends leaves the memory to the holder of the segment.
      */
     static final class StreamMaps {
         private final StreamDirect direct;
@@ -375,7 +376,7 @@ final class StreamDirect implements ZeroCopyTransfers {
             return bytes;
         }
 
-        /** Makes a map; for the one writer, who tells the peer. See {@link ZeroCopyTransfers#map}. */
+        /** Makes a map; for the one writer, which tells the peer. See {@link ZeroCopyTransfers#map}. */
         DirectMemory map(int length, long offset) throws IOException {
             Entry entry = new Entry(reserve(offset, length));
             try {
@@ -423,7 +424,7 @@ final class StreamDirect implements ZeroCopyTransfers {
             return new DirectMemory(direct, entry.region, segment, unused -> unmap(entry, arena, end));
         }
 
-        /** Nobody writes from it any more. Throws if somebody does I/O with the segment; then it stays mapped. */
+        /** Ends a map that no write uses any more. Throws if its segment is in use for I/O; then it stays mapped. */
         private static void unmap(Entry entry, Arena arena, Cleaner.Cleanable end) {
             arena.close();
             entry.release(); // before this returns, so that the next map finds room
@@ -458,7 +459,7 @@ final class StreamDirect implements ZeroCopyTransfers {
                 }
             }
 
-            /** Ends the map, when nobody looks at it any more; once. */
+            /** Ends the map, once, when its segment is closed or out of reach. */
             void end() {
                 release();
                 if (region != null) {

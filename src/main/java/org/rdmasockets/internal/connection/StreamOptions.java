@@ -7,8 +7,8 @@ import org.rdmasockets.internal.rsockets.StreamSettings;
 import org.rdmasockets.verbs.ConnectionParameters;
 
 /**
- * What can be set before a connection is made; an immutable snapshot. Sizes are wishes: they are brought into the
- * range that protocol and device allow.
+ * The options that can be set before a connection is made; an immutable snapshot. Sizes are wishes: they are brought
+ * into the range that protocol and device allow.
  *
  * @param receiveBufferBytes most bytes that the peer may send ahead, which it fills in two halves; at least 4096. A
  *        connection begins with less and gets so much while it is busy
@@ -19,7 +19,8 @@ import org.rdmasockets.verbs.ConnectionParameters;
  * @param maps how many pieces of memory the peer may map for this end, a number that {@link #possibleMaps} gives
  * @param streamKind how a stream is to be carried, as proposed when connecting: the name of a {@link FlowKind}
  * @param messageBytes most bytes of a message, where the stream goes by messages, 64 to {@link #MAX_MESSAGE_BYTES}
- * @param trafficClass the octet of RFC 2474 for the packets of who connects, 0 for the connection manager's default
+ * @param trafficClass the octet of RFC 2474 for the packets of the end that connects, 0 for the connection manager's
+ *         default
  * @param spinMicros longest time that a caller looks for data before it parks, 0 to {@link #MAX_SPIN_MICROS}
  * @param keepAlive whether an idle connection is probed
  * @param keepAliveIdleSeconds seconds of silence before the first probe, at least 1
@@ -48,7 +49,7 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
     /** Longest time that a caller may look for data itself, in microseconds. */
     public static final int MAX_SPIN_MICROS = 1000;
 
-    /** What a socket starts with, from the system properties described at {@link TransportSettings}. */
+    /** The options that a socket starts with, from the system properties described at {@link TransportSettings}. */
     public static final StreamOptions DEFAULT = TransportSettings.streamOptions();
 
     /** Brings every size into its range. */
@@ -91,7 +92,10 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
         return new StreamTransport(connection, withFlow(agree(peer.flow(), asked)), peer);
     }
 
-    /** What is proposed, if this end would propose it, too; so nobody else decides how much memory it takes. */
+    /**
+     * The proposed flow if this end would propose it, too, else the credit ring; so the peer does not decide how much
+     * memory this end takes.
+     */
     private FlowKind agree(FlowKind proposed, ConnectionParameters asked) {
         boolean possible = proposed != FlowKind.READ_RING
                 || asked.responderResources() > 0 && asked.initiatorDepth() > 0;

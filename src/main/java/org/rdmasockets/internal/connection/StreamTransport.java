@@ -32,9 +32,9 @@ import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * One byte stream over RDMA: the protocol of rsockets, its memory, and what an application does with it. Memory is made
- * and given back on the set-up pool. Each connection has a protection domain of its own: keys are checked against the
- * domain, so in a shared one any peer could write into any ring.
+ * One byte stream over RDMA: the protocol of rsockets, its memory, and the operations of the application. Memory is
+ * made and given back on the set-up pool. Each connection has a protection domain of its own: keys are checked against
+ * the domain, so in a shared one any peer could write into any ring.
  */
 public final class StreamTransport implements Connection, Protocol {
     private static final Log LOG = new Log(StreamTransport.class);
@@ -64,7 +64,7 @@ public final class StreamTransport implements Connection, Protocol {
     /** Null until it is needed; written with the protocol lock held. */
     private volatile StreamDirect direct;
 
-    /** A stream that needs nothing yet; what the peer has asked with is null at the end that connects. */
+    /** A stream that has nothing yet; {@code asked}, the peer's request, is null at the end that connects. */
     StreamTransport(VerbsConnection connection, StreamOptions options, ConnectData asked) {
         this.connection = connection;
         this.options = options;
@@ -111,10 +111,10 @@ public final class StreamTransport implements Connection, Protocol {
                 options.keepAliveProbeSeconds());
     }
 
-    /** What the connection before was made with; the next is mostly made with the same. */
+    /** The settings of the connection made last; the next is mostly made with the same. */
     private record Made(Device device, int port, StreamOptions options, StreamSettings settings) {}
 
-    /** What was asked for, within what the device can do. */
+    /** The settings asked for, within the limits of the device. */
     private static StreamSettings settings(Device device, int port, StreamOptions options) throws VerbsException {
         int most = device.attributes().maxWorkRequests();
         StreamSettings settings = StreamSettings
@@ -127,7 +127,9 @@ public final class StreamTransport implements Connection, Protocol {
                 .withMaps(options.maps()).withFlow(options.flow(), options.messageBytes());
     }
 
-    /** No reads and atomics at once, but one for iWARP, whose handshake needs it, and for who reads positions. */
+    /**
+     * No reads and atomics at once, but one for iWARP, whose handshake needs it, and for a flow that reads positions.
+     */
     @Override
     public ConnectionParameters parameters() {
         boolean none = connection.device().supports(Capability.RECEIVER_NOT_READY_RETRY)
@@ -181,11 +183,11 @@ public final class StreamTransport implements Connection, Protocol {
     }
 
     /**
-     * Protocol lock held: requests that somebody waits for end at once if the peer will not take them, and on iWARP all
+     * Protocol lock held: requests that a thread waits for end at once if the peer will not take them, and on iWARP all
      * do, because the peer waits. Else they end with the queue pair.
      */
     private void endIfOver() {
-        // Where nothing blocks, a peer that goes ends what waits for it by itself.
+        // Where nothing blocks, a peer that goes ends the requests that wait for it by itself.
         if (stream.failure() != null || stream.peerDisconnected() && connection.mayBlock()
                 && (stream.isAwaited() || !connection.completionIsDelivery())) {
             connection.end();
@@ -207,7 +209,7 @@ public final class StreamTransport implements Connection, Protocol {
         stream.onDisconnected();
     }
 
-    /** The application reads and writes what is wrong. */
+    /** Reads and writes of the application throw the reason. */
     @Override
     public void fail(boolean reset, String reason) {
         stream.onFailure(reset ? StreamFailure.reset(reason) : StreamFailure.of(reason, reason));
@@ -333,7 +335,7 @@ public final class StreamTransport implements Connection, Protocol {
                 + (more == null ? 0 : more.bytes());
     }
 
-    // What makes and uses memory of this stream.
+    // The makers and users of memory of this stream.
 
     CompletionInbox inbox() {
         return inbox;
@@ -457,7 +459,7 @@ public final class StreamTransport implements Connection, Protocol {
         }
     }
 
-    /** Waits until a writer can go on, who has done so many bytes, and enters the inbox, unless this throws. */
+    /** Waits until the writer, which has done so many bytes, can go on, and enters the inbox, unless this throws. */
     void awaitRoomAndEnter(int done) throws InterruptedIOException {
         if (inbox.awaitAndEnter(Role.WRITER, Long.MAX_VALUE) == WaitResult.INTERRUPTED) {
             inbox.exit();
@@ -513,7 +515,7 @@ public final class StreamTransport implements Connection, Protocol {
         } finally {
             inbox.exit();
         }
-        connection.takeInOrphans(); // nobody reads any more, and the peer shall not wait for that
+        connection.takeInOrphans(); // no thread reads any more, and the peer must not wait for that
     }
 
     @Override
@@ -528,7 +530,7 @@ public final class StreamTransport implements Connection, Protocol {
             inbox.exit();
         }
         if (!connection.completionIsDelivery()) {
-            connection.takeInOrphans(); // the peer may wait for this end to go, when nobody calls any more
+            connection.takeInOrphans(); // the peer may wait for this end to go, when no thread calls any more
         }
     }
 

@@ -22,7 +22,7 @@ final class TaskQueue {
             this.work = work;
         }
 
-        /** Does it, again after an {@code Error}, for whoever waits: so it has to be harmless to do what is done. */
+        /** Does it, again after an {@code Error}, because others wait for it: so doing it twice must do no harm. */
         final void runSurely() {
             for (int left = TRIES;; left--) {
                 try {

@@ -41,14 +41,14 @@ public final class TcpBinding implements AutoCloseable {
         }
     }
 
-    /** What is bound: the address and the port in use. */
+    /** The bound address and the port in use. */
     public InetSocketAddress localAddress() {
         return new InetSocketAddress(socket.getLocalAddress(), Math.max(0, socket.getLocalPort()));
     }
 
     /**
      * Connects until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for the system's; {@code leastNanos}, if
-     * not 0, is what the peer has instead, once this process is loaded. If that fails, nothing is held any more. Throws
+     * not 0, is the peer's time instead, once this process is loaded. If that fails, nothing is held any more. Throws
      * what {@code java.net.Socket} throws; as {@link Connection#read}, too, if interrupted or closed meanwhile.
      */
     public Connection connect(InetSocketAddress remote, long deadlineNanos, long leastNanos, PendingOptions wishes)
@@ -78,8 +78,8 @@ public final class TcpBinding implements AutoCloseable {
     }
 
     /**
-     * Holds the port for as long as a connection over another transport lives, which has the same and which nobody else
-     * has yet: no other connection of this host shall come from it.
+     * Holds the port for as long as a connection over another transport lives, which has the same port and which no
+     * other thread has yet: no other connection of this host shall come from that port.
      */
     public void keepFor(VerbsConnection connection) {
         KEPT.put(connection, socket);
@@ -94,7 +94,7 @@ public final class TcpBinding implements AutoCloseable {
         }
     }
 
-    /** Closes a socket that nobody else has: after an {@code Error} tries again, so that its peer does not wait. */
+    /** Closes a socket that no other thread has: after an {@code Error} tries again, so that its peer does not wait. */
     static void close(Socket socket) {
         for (int left = CLOSE_TRIES;; left--) {
             try {

@@ -17,8 +17,8 @@ import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.rsockets.DirectReceiver;
 
 /**
- * A connection over TCP: an ordinary {@code java.net.Socket}, which does everything. What is added: deadlines instead
- * of SO_TIMEOUT, and an interrupt of a virtual thread is told to the caller, whose socket must end too.
+ * A connection over TCP: an ordinary {@code java.net.Socket}, which does everything. This class adds deadlines instead
+ * of SO_TIMEOUT, and tells the caller of an interrupt of a virtual thread, because its socket must end too.
  */
 final class TcpConnection implements Connection {
     /** The transport's name as settings spell it. */
@@ -114,7 +114,7 @@ final class TcpConnection implements Connection {
         return translated(e, socket);
     }
 
-    /** What a failed operation of a socket means to ours. */
+    /** The exception of our socket for a failed operation of the socket of TCP. */
     static IOException translated(IOException e, Socket socket) {
         if (!socket.isClosed()) {
             return e;

@@ -25,7 +25,7 @@ public final class TcpListener implements Listener {
 
     /** Longest wait for the port to be free. */
     private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** How long to leave alone what has just failed for want of memory or the like. */
+    /** How long to pause after a failure for want of memory or the like. */
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final ServerSocket server;
@@ -93,12 +93,12 @@ public final class TcpListener implements Listener {
         }
     }
 
-    /** The thread, until the server socket is closed; goes on whatever fails. */
+    /** The thread, until the server socket is closed; goes on after any failure. */
     private void acceptAll() {
         while (!server.isClosed()) {
             try {
                 acceptOne();
-            } catch (Throwable e) { // those who connect wait in the kernel meanwhile
+            } catch (Throwable e) { // connecting peers wait in the kernel meanwhile
                 room.release();
                 LockSupport.parkNanos(PAUSE_NANOS);
                 report(e);
@@ -121,7 +121,7 @@ public final class TcpListener implements Listener {
             }
         } finally {
             if (!added && connection != null) {
-                connection.close(); // an Error: nobody has it, and its peer shall not wait
+                connection.close(); // an Error: no thread has it, and its peer must not wait
             }
         }
     }
@@ -172,7 +172,7 @@ public final class TcpListener implements Listener {
         } catch (IOException e) {
             LOG.debug("[{}] {}", server.getLocalSocketAddress(), e.getMessage());
         }
-        room.release(); // the thread may be waiting for room that nobody makes any more
+        room.release(); // the thread may be waiting for room that no accept makes any more
         if (acceptor != null) {
             LibraryThreads.awaitEnd(acceptor, CLOSE_NANOS); // until then the JDK leaves the descriptor open
         }

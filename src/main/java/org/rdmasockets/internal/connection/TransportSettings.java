@@ -11,7 +11,7 @@ import org.rdmasockets.internal.rsockets.StreamSettings;
  * @param unacknowledgedNanos how long a write may stay unacknowledged by the peer's device, in nanoseconds
  * @param lingerNanos how long a closed connection may take to deliver, in nanoseconds
  * @param exitNanos how long the end of the process waits for closed connections, in nanoseconds
- * @param numa whether who waits for completions stays on the processors near the devices
+ * @param numa whether the pollers stay on the processors near the devices
  */
 record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, long lingerNanos,
         long exitNanos, boolean numa) {
@@ -19,7 +19,7 @@ record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, lon
     private static final int DEFAULT_BUFFER_BYTES = 128 << 10;
     private static final int DAY_SECONDS = 86_400;
 
-    /** What the properties say. */
+    /** The values of the properties. */
     static final TransportSettings CURRENT = read();
 
     private static TransportSettings read() {

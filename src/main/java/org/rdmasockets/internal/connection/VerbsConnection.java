@@ -22,8 +22,8 @@ import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * One end of a connection over verbs, whatever {@link Protocol} goes over it: how it is made, begins, is watched and
- * ends. It is the engine's until its teardown has ended.
+ * One end of a connection over verbs, for any {@link Protocol}: how it is made, begins, is watched and ends. It is the
+ * engine's until its teardown has ended.
  *
  * <p>The end of a connection: {@link #close} has the protocol say its last word behind what was sent, and returns; the
  * set-up pool waits, bounded, until the peer has it all, and tears down. A connection whose peer has gone fails, and is
@@ -40,9 +40,9 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     private enum Stage {
         /** It can be used. */
         OPEN,
-        /** Somebody has closed it. */
+        /** It was closed. */
         CLOSING,
-        /** What it was made of is destroyed. */
+        /** Its parts are being destroyed. */
         TEARING_DOWN,
         /** Nothing of it is left. */
         ENDED
@@ -91,8 +91,8 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     }
 
     /**
-     * A connection that has nothing yet; to accept what the peer has asked for, else null. Throws if nobody can ask for
-     * that; the identifier stays the caller's then.
+     * A connection that has nothing yet; {@code asked} is the request to accept, null at the end that connects. Throws
+     * if the request is wrong; the identifier stays the caller's then.
      */
     static <P extends Protocol> P of(Engine engine, ConnectionIdentifier identifier, ConnectionEvents events,
             Protocol.Maker<P> maker, ConnectionParameters asked) throws IOException {
@@ -164,19 +164,19 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         LOG.debug("{} connected over {}", this, device.info().name());
     }
 
-    // What the protocol asks for.
+    // The methods for the protocol.
 
     /** The connection manager's side. */
     public ConnectionIdentifier identifier() {
         return identifier;
     }
 
-    /** What is shared with others. */
+    /** The engine, which other connections share. */
     public Engine engine() {
         return engine;
     }
 
-    /** What this goes over. */
+    /** The device that this goes over. */
     public Device device() {
         return device;
     }
@@ -191,7 +191,10 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         return remote;
     }
 
-    /** How long a request may stay unacknowledged, and how long the peer quiet until it is asked for a sign of life. */
+    /**
+     * Sets how long a request may stay unacknowledged, and how long the peer quiet until it is asked for a sign of
+     * life.
+     */
     public void watch(long limitNanos, long idleNanos) {
         liveness.watch(limitNanos, idleNanos);
         attend();
@@ -202,12 +205,12 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         engine.attend(this);
     }
 
-    /** Does what may block, some time soon. Any thread. */
+    /** Does work that may block, some time soon. Any thread. */
     public void later(Runnable work) {
         SetupPool.SHARED.execute(work);
     }
 
-    /** Whether this begins and ends with calls that may wait for the kernel, or for who uses its memory. */
+    /** Whether this begins and ends with calls that may wait for the kernel, or for a thread that uses its memory. */
     boolean mayBlock() {
         return engine.mayBlock || protocol.disconnectsAtOnce();
     }
@@ -241,12 +244,15 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         locked(work);
     }
 
-    /** Set-up pool: what has come that nobody waits for is taken in, so that the peer gets credit and room. */
+    /** Set-up pool: takes in arrivals that no thread waits for, so that the peer gets credit and room. */
     void takeIn() {
         locked(() -> { });
     }
 
-    /** Protocol lock held: an error cut short nobody knows what, so this cannot go on. Gives the error to throw. */
+    /**
+     * Protocol lock held: an error cut an operation short at an unknown point, so this cannot go on. Gives the error to
+     * throw.
+     */
     public Error spoiled(Error e) {
         protocol.fail(false, "an operation on this connection was cut short: " + e);
         end();
@@ -275,7 +281,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         }
     }
 
-    /** Whether somebody has closed this end. Any thread. */
+    /** Whether this end was closed. Any thread. */
     public boolean isClosed() {
         return stage != Stage.OPEN;
     }
@@ -286,14 +292,14 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     }
 
     /**
-     * Whether what the peer's device has acknowledged is the peer's, although this end goes. If not, TCP (of iWARP)
-     * loses it if the peer then says anything, which nobody reads. True but for iWARP.
+     * Whether bytes that the peer's device has acknowledged are the peer's, although this end goes. If not, TCP (of
+     * iWARP) loses them if the peer then sends anything, which this end no longer reads. True but for iWARP.
      */
     public boolean completionIsDelivery() {
         return device.supports(Capability.COMPLETION_IS_DELIVERY);
     }
 
-    // What has happened.
+    // Events.
 
     @Override
     public void onEvent(ConnectionIdentifier unused, ConnectionEvent event) {
@@ -320,7 +326,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         takeIn();
     }
 
-    /** Whether the peer has said before that it goes, or has it all: nobody waits for anything any more. */
+    /** Whether the peer has said before that it goes, or has it all: neither end waits for anything any more. */
     private boolean hasLeft() {
         inbox.drain();
         inbox.enter();
@@ -352,10 +358,13 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         protocol.settle();
     }
 
-    /** Each of these has the device give back, and somebody take in, all receives that are posted. */
+    /**
+     * Fails the queue pair, unless it has failed: each failure makes the device give back all posted receives, which a
+     * thread has to take in.
+     */
     private void failQueuePair() {
         try {
-            // On iWARP a disconnect counts as that, and the device has perhaps not given them back.
+            // On iWARP a disconnect counts as a failure, and the device has perhaps not given them back.
             if (queuePair.state() != QueuePairState.ERROR || !completionIsDelivery()) {
                 queuePair.fail();
             }
@@ -389,8 +398,8 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     }
 
     /**
-     * Poller thread: a peer on soft-iWARP answers, and only then looks out for data; what comes in between lies there
-     * until something more comes. So who has connected asks for a sign of life, and again after twice the time, until
+     * Poller thread: a peer on soft-iWARP answers, and only then looks out for data; data that comes in between lies
+     * there until more comes. So the end that connected asks for a sign of life, and again after twice the time, until
      * it hears the peer. True while it may ask.
      */
     private boolean knocks() {
@@ -422,7 +431,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         return attends || liveness.isDutyNear(now);
     }
 
-    /** Set-up pool: completions that nobody has applied yet may tell that all is well. */
+    /** Set-up pool: completions that no thread has applied yet may tell that all is well. */
     private void checkUnacknowledged() {
         inbox.enter();
         try {
@@ -459,7 +468,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
 
     // The end.
 
-    /** Any thread: ends the connection. Who waits is told, and what was sent gets a moment to arrive. Idempotent. */
+    /** Any thread: ends the connection. Waiting threads are told, and sent bytes get a moment to arrive. Idempotent. */
     public void close(long lingerNanos) {
         if (beginClosing(lingerNanos)) {
             inbox.beginClose();
@@ -480,7 +489,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
                 endClose(begun);
             }
             if (Engine.isExiting()) {
-                awaitEnd(Engine.exitDeadline()); // nobody else waits until what was sent has arrived
+                awaitEnd(Engine.exitDeadline()); // no other thread waits until the sent bytes have arrived
             }
         }
     }
@@ -490,7 +499,9 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         lastWordSaid = true;
     }
 
-    /** Wakes those who wait, as its last act: the close ends before a thread that this wakes looks at the socket. */
+    /**
+     * Wakes the waiting threads, as its last act: the close ends before a thread that this wakes looks at the socket.
+     */
     private void endClose(boolean begun) {
         try {
             if (!begun) { // no memory, perhaps: a tick goes on with it
@@ -502,10 +513,12 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         }
     }
 
-    /** Says the last word, and tears down at once if the peer has taken it; else whoever brings news goes on. */
+    /**
+     * Says the last word, and tears down at once if the peer has taken it; else the thread that brings news goes on.
+     */
     private void closeNow() {
         drained(this::sayLastWord);
-        inbox.drain(); // what was posted has completed by now, as a rule
+        inbox.drain(); // the posted requests have completed by now, as a rule
         linger();
         if (!hasReached(Stage.TEARING_DOWN)) {
             inbox.onOrphan(this::onOrphan);
@@ -573,7 +586,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         return true;
     }
 
-    /** From now on, what comes while nobody waits is taken in all the same. */
+    /** Has arrivals taken in from now on even while no thread waits. */
     void takeInOrphans() {
         inbox.onOrphan(this::onOrphan);
     }
@@ -603,9 +616,9 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
 
     /**
      * Protocol lock held: whether a closed connection may end. Not before its last word, although news or a tick may
-     * come between the beginning of a close and that. On iWARP only the peer proves that it has the data: it
-     * goes when it has taken in that this end goes, or says that it goes itself. What TCP has still to send when the
-     * queue pair ends is lost if the peer says that there is room for more: nobody reads that, so TCP resets.
+     * come between the beginning of a close and that. On iWARP only the peer proves that it has the data: it goes when
+     * it has taken in that this end goes, or says that it goes itself. TCP loses the bytes that it has still to send
+     * when the queue pair ends, if the peer says that there is room for more: no thread reads that, so TCP resets.
      */
     private boolean isDeliveredLocked() {
         return lastWordSaid && protocol.isDrained() && (peerGone || protocol.isPeerLeaving() || completionIsDelivery());
@@ -722,7 +735,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         }
     }
 
-    /** Waits for who is copying from or to the memory, which may be another connection's soon; tries again. */
+    /** Waits for threads that copy from or to the memory, which may be another connection's soon; tries again. */
     private Runnable endProtocol() {
         for (int left = MOST_FAILURES;; left--) {
             enterToEnd(); // later ones see that it is closed
@@ -749,7 +762,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         }
     }
 
-    /** Enters the inbox, though what waits there may not be taken in: each failure takes something out of it. */
+    /** Enters the inbox, although taking in its arrivals may fail: each failure takes something out of it. */
     private void enterToEnd() {
         for (int left = MOST_FAILURES; inbox != null; left--) {
             try {

@@ -17,11 +17,11 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Accepts connections over RDMA as they come, up to the backlog, whether or not anybody takes them. Those beyond wait,
+ * Accepts connections over RDMA as they come, up to the backlog, whether or not a thread takes them. Those beyond wait,
  * unanswered, for a free place, as TCP's do, where their kernel asks again. Only if thousands wait is one refused.
  *
- * <p>A place is held by a connection that nobody has taken, and by a handshake in progress, unless the peer does not
- * answer for a moment: a handshake that is never finished keeps nobody out, and ends in the end.
+ * <p>A connection that no thread has taken holds a place, and so does a handshake in progress, unless the peer does not
+ * answer for a moment: a handshake that is never finished keeps no other peer out, and ends in the end.
  */
 public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     private static final Log LOG = new Log(VerbsListener.class);
@@ -111,7 +111,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
                     Runnable refusal = arrival::refuse;
                     next = hold(arrival) ? acceptance : refusal;
                 } finally {
-                    if (next == null) { // what was thrown costs this request; nobody else knows of it, so this is quick
+                    if (next == null) { // the failure costs this request, which no other thread has: so this is quick
                         request.identifier().close();
                     }
                 }
@@ -188,7 +188,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         }
     }
 
-    /** Gives it a place; null if there is none, or nobody waits. */
+    /** Gives the oldest waiting request a place; null if there is none, or no request waits. */
     private synchronized Arrival<P> takeNext() {
         if (used >= backlog || held.isEmpty() || closed.get()) {
             return null;
@@ -250,7 +250,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         try {
             SetupPool.SHARED.execute(this::acceptNext);
         } catch (OutOfMemoryError | StackOverflowError e) {
-            postpone(); // whoever has just taken a connection is not to lose it
+            postpone(); // the thread that has just taken a connection must not lose it
         }
     }
 
@@ -274,7 +274,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
             int usedBefore = used;
             ended = overdue(now);
             waiting = new ArrayList<>(held);
-            if (again || used < usedBefore) { // else whoever gives a place back has the next one accepted
+            if (again || used < usedBefore) { // else the thread that gives a place back has the next one accepted
                 free = Math.min(backlog - used, held.size());
             }
             if (queued >= backlog && !held.isEmpty()) {
@@ -343,7 +343,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         }
     }
 
-    /** Stops accepting; true for the first caller, who then gives the port back. */
+    /** Stops accepting; true for the first caller, which then gives the port back. */
     private boolean stop() {
         engine.remove(this);
         return closed.compareAndSet(false, true);

@@ -14,16 +14,16 @@ import org.rdmasockets.verbs.VerbsProvider;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /**
- * One connection from this process to itself, before anybody can connect: it loads all classes. So no peer's timeout
+ * One connection from this process to itself, before any peer can connect: it loads all classes. So no peer's timeout
  * pays for that, and none is loaded first where a caller has little stack or a process no descriptor left.
  */
 final class WarmUp implements Runnable {
     private static final Log LOG = new Log(WarmUp.class);
-    /** Longest wait for a rehearsal; what it has not loaded by then is loaded on the way. */
+    /** Longest wait for a rehearsal; the classes that it has not loaded by then are loaded on the way. */
     private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(10);
     /** How often to look whether both ends are torn down. */
     private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
-    /** An address of the loopback interface that nobody asks for. */
+    /** An address of the loopback interface that no program uses. */
     private static final byte[] HERE = {127, 82, 68, 77};
 
     private final VerbsProvider provider;
@@ -33,7 +33,10 @@ final class WarmUp implements Runnable {
         this.provider = provider;
     }
 
-    /** Rehearses for who is about to listen, on its own thread; false if the provider cannot. Failing harms nobody. */
+    /**
+     * Rehearses for a thread that is about to listen, on a thread of its own; false if the provider cannot. A failure
+     * does no harm.
+     */
     static boolean of(VerbsProvider provider) {
         VerbsProvider apart = provider.rehearsal().orElse(null);
         if (apart == null) {
@@ -43,7 +46,7 @@ final class WarmUp implements Runnable {
         return true;
     }
 
-    /** Waits for what loads code, on a thread of its own. */
+    /** Runs a rehearsal, which loads code, on a thread of its own, and waits for it. */
     static void await(Runnable rehearsal) {
         try {
             Thread thread = LibraryThreads.unstarted("rdma-rehearsal", rehearsal);
@@ -104,12 +107,12 @@ final class WarmUp implements Runnable {
         }
     }
 
-    /** A wait of who has heard its peer, with all that it needs: the bytes above may have come without one. */
+    /** A wait of an end that has heard its peer, with all that it needs: the bytes above may have come without one. */
     private static void waitInVain(Connection end) throws IOException {
         try {
             end.read(new byte[1], 0, 1, System.nanoTime() + STEP_NANOS);
         } catch (SocketTimeoutException e) {
-            return; // nobody has written
+            return; // as it should be: the peer has not written
         }
     }
 }

@@ -10,24 +10,23 @@
  * listener, which makes further ones. Each is a {@link org.rdmasockets.internal.connection.VerbsConnection}, which owns
  * how it begins, is watched, lingers and ends, and a {@link org.rdmasockets.internal.connection.Protocol} that goes
  * over it: the byte stream of {@link org.rdmasockets.internal.connection.StreamTransport}, or the messages of the
- * package {@code endpoint}. A stream joins its memory, the protocol state machine ({@code stream}) and the completions
- * that drive it ({@code completion}), which know nothing of each other. A read enters the inbox, which
- * takes the protocol lock and applies what has arrived, asks the state machine for bytes, and waits in the inbox if
- * there are none.
+ * package {@code endpoint}. A stream joins its memory, the protocol state machine ({@code rsockets}) and the
+ * completions that drive it ({@code waiting}), which know nothing of each other. A read enters the inbox, which takes
+ * the protocol lock and applies what has arrived, asks the state machine for bytes, and waits in the inbox if there are
+ * none.
  *
- * <p>What a connection does without copying is its {@link org.rdmasockets.internal.connection.ZeroCopyTransfers}, made
- * when it is asked for. Memory that an application sees is either never another connection's, or seen through an arena
- * that ends before.
+ * <p>The transfers of a connection that copy nothing are its
+ * {@link org.rdmasockets.internal.connection.ZeroCopyTransfers}, made when they are asked for. Memory that an
+ * application sees is either never another connection's, or seen through an arena that ends before.
  *
  * <p>Threads: the caller's own, virtual or platform; each engine's poller, which dispatches and starts what was
  * accepted; the platform thread that waits in each TCP listener's accept; and the one set-up pool of two threads, where
- * the calls run that may block in the kernel while nobody waits for them (accepting, registering more memory, tearing
- * down) or that may wait for a peer (connecting over iWARP). A thread that connects makes the resources itself, while
- * the kernel looks for the way, and waits for the way and for the answer; of virtual threads one at a time does, since
- * it holds its carrier meanwhile, and the pool does it for others. Where a provider has no calls that block
+ * the calls run that may block in the kernel while no thread waits for them (accepting, registering more memory,
+ * tearing down) or that may wait for a peer (connecting over iWARP). A thread that connects makes the resources itself,
+ * while the kernel looks for the way, and waits for the way and for the answer; of virtual threads one at a time does,
+ * since it holds its carrier meanwhile, and the pool does it for others. Where a provider has no calls that block
  * ({@code VerbsProvider.mayBlock}), the caller's thread and the poller set up and tear down themselves, so that a
- * connect waits once. Nothing here holds a lock while it waits,
- * except the callers' own.
+ * connect waits once. Nothing here holds a lock while it waits, except the callers' own.
  *
  * <p>Lifetime: a connection is kept by the engine's registry from its set-up until its teardown has ended, whatever the
  * application does with its socket; teardown takes one order: queue pair, memory regions, protection domain,

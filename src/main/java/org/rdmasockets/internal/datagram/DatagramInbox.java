@@ -25,7 +25,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     private IOException failure;
     private boolean closed;
 
-    /** A datagram that has come: who says to have sent it, its own array, and the transport's name. */
+    /** A datagram that has come: the sender that it names, its own array, and the transport's name. */
     public record Arrived(InetSocketAddress source, byte[] data, String transport) {
         private int cost() {
             return data.length + OVERHEAD_BYTES;
@@ -132,13 +132,13 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         }
     }
 
-    /** Likewise when whoever waits for what a transport brings has ended. */
+    /** Likewise when the poller of a transport has ended. */
     void fail(VerbsException reason, String transport) {
         fail(new IOException("datagrams over " + transport + " are received no more: " + reason.getMessage()
                 + "; close this socket, and open another one with TRANSPORT udp or start the process anew", reason));
     }
 
-    /** Lets all who wait go: there is nothing to receive any more. */
+    /** Lets all waiting threads go: there is nothing to receive any more. */
     public void close() {
         lock.lock();
         try {
@@ -172,7 +172,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
                 queuedBytes -= datagram.cost();
                 room.signal();
                 if (!queue.isEmpty()) {
-                    arrived.signal(); // whoever was told may have been interrupted
+                    arrived.signal(); // the thread that was told may have been interrupted
                 }
             }
             return datagram;

@@ -4,11 +4,11 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.verbs.AddressHandle;
 
-/** The knowledge of a socket about one that speaks rsockets' datagrams, or shall. Any thread may call anything. */
+/** The knowledge of a socket about a peer that speaks rsockets' datagrams, or is to. Any thread may call anything. */
 final class DatagramPeer {
     /** A queue pair that was not heard of for so long is asked for again, by a datagram over UDP. */
     private static final long ASK_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** Somebody who has not answered for so long is forgotten. */
+    /** A peer that has not answered for so long is forgotten. */
     private static final long FORGET_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     final InetSocketAddress address;
@@ -37,7 +37,10 @@ final class DatagramPeer {
         asked = false;
     }
 
-    /** Whether it may be spoken to; one that is silent after it was asked is somebody else by now, perhaps. */
+    /**
+     * Whether it may be sent such datagrams; if it is silent after it was asked, another program is perhaps there by
+     * now.
+     */
     synchronized boolean isKnown(long nowNanos) {
         return number != 0 && !(asked && nowNanos - askedNanos > FORGET_NANOS);
     }
@@ -84,7 +87,7 @@ final class DatagramPeer {
         return wants;
     }
 
-    /** The end of what {@link #wantsHandle} began; null if it failed. */
+    /** Ends the making that {@link #wantsHandle} began; null if it failed. */
     void made(DatagramQueue from, AddressHandle newHandle) {
         boolean keep;
         synchronized (this) {
@@ -99,7 +102,7 @@ final class DatagramPeer {
         }
     }
 
-    /** The handle, for who has begun a send. */
+    /** The handle, for a thread that has begun a send. */
     synchronized AddressHandle handle() {
         return handle;
     }

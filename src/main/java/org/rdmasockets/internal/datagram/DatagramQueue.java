@@ -46,11 +46,12 @@ import org.rdmasockets.verbs.WorkCompletionStatus;
 import org.rdmasockets.verbs.WorkCompletions;
 
 /**
- * A queue pair for the datagrams of one socket at one address of this host, with all that it needs. What comes goes to
- * the inbox by the engine's poller, which never waits; what finds no room there is lost.
+ * A queue pair for the datagrams of one socket at one address of this host, with all that it needs. The engine's
+ * poller, or a thread that waits to send, takes arriving datagrams to the inbox without waiting there; a datagram that
+ * finds no room is lost.
  *
  * <p>Two locks: {@code receiving} is held to take completions and to post receives, {@code sending} to fill and post a
- * send; who has the first may take the second.
+ * send; a thread that has the first may take the second.
  */
 final class DatagramQueue {
     private static final Log LOG = new Log(DatagramQueue.class);
@@ -74,7 +75,7 @@ final class DatagramQueue {
     /** A device that completes no send for so long is broken. */
     private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-    /** Gets what comes. */
+    /** Gets the datagrams that come. */
     interface Receiver {
         /** Tells whether there is room, before data is copied; false to drop it. */
         boolean hasRoom(int bytes);
@@ -116,7 +117,7 @@ final class DatagramQueue {
     private final SendRequest request = new SendRequest(1);
     private final int[] freeSlots = new int[SENDS];
     private int freeCount = SENDS;
-    /** Whom the send of a slot goes to. */
+    /** The peer that the send of a slot goes to. */
     private final DatagramPeer[] users = new DatagramPeer[SENDS];
 
     /** Written under both locks. */
@@ -244,14 +245,14 @@ final class DatagramQueue {
         return new Gid(gid);
     }
 
-    /** The device, and what else a message about lengths needs. */
+    /** The device and its port, for messages. */
     String deviceName() {
         return place.device().info().name() + " port " + place.port();
     }
 
     /**
-     * How much data a datagram has at most: what a packet of the port carries behind the header, and what a receiver in
-     * C takes behind that over UDP, which is longer. C cuts what is more.
+     * The most data of a datagram: as much as a packet of the port carries behind the header, and as a receiver in C
+     * takes behind the header over UDP, which is longer. C cuts the rest off.
      */
     int mostBytes() {
         InetAddress own = local.getAddress();
@@ -359,7 +360,7 @@ final class DatagramQueue {
         }
     }
 
-    /** Takes what is there; true if there may be more. */
+    /** Takes the completions that are there; true if there may be more. */
     private boolean takeCompletions() {
         String failure = null;
         receiving.lock();

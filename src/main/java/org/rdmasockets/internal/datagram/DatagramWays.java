@@ -20,8 +20,8 @@ import org.rdmasockets.internal.connection.Routes;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * The ways that datagrams of one bound socket take: over shared memory where that leads, over RDMA devices to those who
- * are known to speak so, or are said to; else not its business.
+ * The ways that datagrams of one bound socket take: over shared memory where that leads, over RDMA devices to peers
+ * that are known to speak rsockets' datagrams, or that the settings say do; the caller sends the others over UDP.
  */
 public final class DatagramWays implements AutoCloseable {
     private static final Log LOG = new Log(DatagramWays.class);
@@ -45,7 +45,7 @@ public final class DatagramWays implements AutoCloseable {
     private final Consumer<VerbsException> pollerFailed;
     private volatile Way last;
     private final IbverbsDatagrams ibverbs;
-    /** Whether ibverbs was of use, so that those who do not speak so pay nothing. */
+    /** Whether ibverbs was of use, so that a socket without it pays nothing. */
     private volatile boolean speaksIbverbs;
 
     /** The socket's UDP port. */
@@ -53,7 +53,7 @@ public final class DatagramWays implements AutoCloseable {
         /** Sends all of a datagram. */
         void send(byte[] data, InetSocketAddress destination) throws IOException;
 
-        /** Lets what comes be read from now on, if that was not so: by {@link #arrivedByUdp}. */
+        /** Starts to read the UDP port, unless that has begun, and to pass datagrams to {@link #arrivedByUdp}. */
         void startReading();
     }
 
@@ -76,8 +76,8 @@ public final class DatagramWays implements AutoCloseable {
     }
 
     /**
-     * The ways of a socket that is bound to a UDP port; others may have a {@code shared} one, so that what is for them
-     * must not come here alone.
+     * The ways of a socket that is bound to a UDP port; others may have a {@code shared} one, so that datagrams for
+     * them must not come here alone.
      */
     public DatagramWays(InetSocketAddress local, boolean shared, DatagramInbox inbox, Udp udp) {
         this.local = local;
@@ -103,7 +103,7 @@ public final class DatagramWays implements AutoCloseable {
         unavailability = reason;
     }
 
-    /** Takes what came to the UDP port, in its own array; may wait for room. The wish is null for none. */
+    /** Takes a datagram that came to the UDP port, in its own array; may wait for room. The wish is null for none. */
     public void arrivedByUdp(String wish, InetSocketAddress source, byte[] data) {
         if (UDP.equals(wish) || !DatagramWire.isTagged(data)) {
             inbox.takeFromUdp(source, data);
@@ -167,8 +167,8 @@ public final class DatagramWays implements AutoCloseable {
     }
 
     /**
-     * Tells somebody who is known to have such a socket which queue pair leads there, if one does and settings and
-     * wish, null for none, leave the choice. The answer lets both use them. Throws if the settings are wrong.
+     * Tells a peer that is known to have such a socket which queue pair leads there, if one does and settings and wish,
+     * null for none, leave the choice. The answer lets both use them. Throws if the settings are wrong.
      */
     public void offerQueuePair(String wish, InetSocketAddress destination) throws IOException {
         if (!UDP.equals(wish) && policy.decide(wish, destination).transport().equals(Policy.AUTO)

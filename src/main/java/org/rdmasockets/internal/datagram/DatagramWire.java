@@ -26,7 +26,7 @@ import org.rdmasockets.verbs.AddressHandle;
  * | version| length | source port | flow info    | IPv6 address, 16 bytes |
  * </pre>
  *
- * Numbers are big-endian. Whatever comes is a stranger's: what is not exactly so is none.
+ * Numbers are big-endian. Any stranger may send: bytes that are not exactly so are no datagram of rsockets.
  */
 final class DatagramWire {
     /** The key that queue pairs of all rsockets have. */
@@ -133,8 +133,8 @@ final class DatagramWire {
     }
 
     /**
-     * Reads who sent what came over a queue pair, routing header and all, to an address of the same kind: the header
-     * has to name the address that the packet is from. Null if it is no datagram of rsockets.
+     * Reads the sender of a packet that came over a queue pair, with its routing header, to an address of the same
+     * kind: the header has to name the address that the packet is from. Null if it is no datagram of rsockets.
      */
     static InetSocketAddress source(MemorySegment packet, InetAddress own) {
         MemorySegment header = packet.asSlice(AddressHandle.ROUTING_HEADER_BYTES);

@@ -63,7 +63,7 @@ final class IbverbsDatagrams {
         }
     }
 
-    /** Takes what queue pairs receive. */
+    /** Takes the datagrams that queue pairs receive. */
     private final class Receiver implements DatagramQueue.Receiver {
         @Override
         public boolean hasRoom(int bytes) {
@@ -96,7 +96,7 @@ final class IbverbsDatagrams {
         this.udp = udp;
     }
 
-    /** How much came that looked like rsockets' datagrams and was none. */
+    /** How many arrivals looked like rsockets' datagrams and were none. */
     long dropped() {
         return dropped.get();
     }
@@ -131,7 +131,7 @@ final class IbverbsDatagrams {
         return peer;
     }
 
-    /** Whether somebody has spoken so to this socket, and still does. */
+    /** Whether a peer has sent rsockets' datagrams to this socket, and still does. */
     boolean knows(InetSocketAddress address) {
         DatagramPeer peer;
         synchronized (peers) {
@@ -141,8 +141,8 @@ final class IbverbsDatagrams {
     }
 
     /**
-     * Takes what came over UDP and is tagged, in an array of its own. Unless the settings want this transport to the
-     * sender, it has to be certain that this is a message, because other programs may send anything.
+     * Takes a tagged datagram that came over UDP, in an array of its own. Unless the settings want this transport to
+     * the sender, it has to be certain that this is a message, because other programs may send anything.
      */
     void arrived(InetSocketAddress source, byte[] data, boolean expected) {
         DatagramWire.Message message = DatagramWire.read(data, source.getAddress());
@@ -157,13 +157,13 @@ final class IbverbsDatagrams {
         }
         peer(source).heard(message.queuePair(), System.nanoTime());
         if (message.operation() == DatagramWire.DATA) {
-            // Without a wait for room: what comes next may say where a queue pair is.
+            // Without a wait for room: the next datagram may say where a queue pair is.
             inbox.take(source, Arrays.copyOfRange(data, message.headerBytes(), data.length), DatagramWays.UDP);
             opening.queue().thenAccept(queue -> tell(queue, source));
         }
     }
 
-    /** Tells somebody who speaks so where the queue pair is that leads there, if there is one. */
+    /** Tells a peer that speaks rsockets' datagrams where the queue pair is that leads there, if there is one. */
     void offer(InetSocketAddress destination) {
         Opening opening = opening(destination);
         if (opening != null) {

@@ -1,19 +1,19 @@
 /**
- * Datagrams: what comes over several transports waits in one place, and what goes is sent over the first transport that
- * leads to its destination.
+ * Datagrams: arrivals over several transports wait in one place, and each datagram is sent over the first transport
+ * that leads to its destination.
  *
- * <p>{@link org.rdmasockets.internal.datagram.DatagramInbox} keeps what has come, up to a number of bytes, and lets
+ * <p>{@link org.rdmasockets.internal.datagram.DatagramInbox} keeps arrivals, up to a number of bytes, and lets
  * receivers wait. {@link org.rdmasockets.internal.datagram.DatagramWays} decides for each destination, as
- * {@code choice} does for streams, and sends over shared memory, or has {@code IbverbsDatagrams} send over an RDMA
+ * {@code selection} does for streams, and sends over shared memory, or has {@code IbverbsDatagrams} send over an RDMA
  * device; what it does not send goes over the UDP socket above. Data is memory segments: callers that do not want
  * {@code DatagramPacket} need none.
  *
- * <p>Over RDMA devices a {@code DatagramQueue} is a queue pair at one address of this host, a {@code DatagramPeer} what
- * is known of somebody that is spoken to so, and {@code DatagramWire} the layout of rsockets. The engine's poller takes
- * what arrives to the inbox.
+ * <p>Over RDMA devices a {@code DatagramQueue} is a queue pair at one address of this host, a {@code DatagramPeer} the
+ * knowledge about a peer that is reached so, and {@code DatagramWire} the layout of rsockets. The engine's poller takes
+ * arrivals to the inbox.
  *
- * <p>Threads: any thread may call anything. A receiver waits in the inbox; those who bring datagrams never wait there,
- * but the thread that reads the UDP socket, whose further datagrams wait in the kernel. What may wait for a peer or the
- * kernel, such as making queue pairs and address handles, runs on the set-up pool.
+ * <p>Threads: any thread may call anything. A receiver waits in the inbox; the threads that bring datagrams never wait
+ * there, but the one that reads the UDP socket, whose further datagrams wait in the kernel. Work that may wait for a
+ * peer or the kernel, such as making queue pairs and address handles, runs on the set-up pool.
  */
 package org.rdmasockets.internal.datagram;

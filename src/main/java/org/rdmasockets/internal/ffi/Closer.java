@@ -7,7 +7,7 @@ import org.rdmasockets.internal.lock.LibraryThreads;
 /**
  * Closes descriptors that a peer has had a hand in, on threads of its own. Such a {@code close} may last as long as the
  * peer likes: a socket with {@code SO_LINGER} and a full buffer, a file of a file system that its owner serves, or any
- * socket with packets that carry such. Nobody waits for it. One thread does it, further ones come only while all are
+ * socket with packets that carry such. No caller waits for it. One thread does it, further ones come only while all are
  * busy, and each ends when there has been nothing to do for a while.
  */
 final class Closer implements Runnable {
@@ -49,7 +49,7 @@ final class Closer implements Runnable {
         try {
             LibraryThreads.unstarted("rdma-sockets-closer", new Closer()).start();
             started = true;
-        } catch (Error e) { // whoever gives something up is not to lose more for that
+        } catch (Error e) { // the caller gives something up, and must not lose more for that
             return;
         } finally {
             if (!started) {
@@ -70,7 +70,7 @@ final class Closer implements Runnable {
                     more = goesOn();
                 }
             } catch (InterruptedException | RuntimeException | Error e) {
-                more = true; // whatever it was, the next one is closed all the same
+                more = true; // after any failure the next one is closed all the same
             }
         }
     }

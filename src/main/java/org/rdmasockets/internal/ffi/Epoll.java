@@ -9,8 +9,8 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * A set of sockets and other descriptors of which some have something to do ({@code epoll}). Any thread changes
- * it; who waits has an {@link EpollWait}. A socket removes itself when it is closed.
+ * A set of sockets and other descriptors of which some have something to do ({@code epoll}). Any thread changes it; a
+ * waiting thread has an {@link EpollWait}. A socket removes itself when it is closed.
  */
 public final class Epoll extends Guard {
     /** Wake up when a packet, a connection or the end of the stream can be read. */
@@ -27,9 +27,9 @@ public final class Epoll extends Guard {
     private final MemorySegment event = Arena.ofAuto().allocate(EVENT_BYTES, Long.BYTES);
     private final ByteBuffer fields = Posix.buffer(event);
     private final Captured captured = new Captured(Arena.ofAuto());
-    /** Who may wait; guarded by itself. */
+    /** The waits for this set; guarded by itself. */
     private final List<EpollWait> waits = new ArrayList<>();
-    /** The next number of one that waits; guarded by waits. */
+    /** The number of the next wait; guarded by waits. */
     private long nextWait = -1;
 
     private Epoll() throws VerbsException {
@@ -43,9 +43,9 @@ public final class Epoll extends Guard {
 
     /**
      * Adds a socket, or changes what it is watched for: {@link #READABLE}, {@link #WRITABLE} or both, and always the
-     * end of the stream. {@link EpollWait#data} gives data for it that is not negative. If there is
-     * something to do already, somebody is told. Throws {@code EBADF} if the socket is closed, {@code ESHUTDOWN} if
-     * this is; or the kernel refuses.
+     * end of the stream. {@link EpollWait#data} gives data for it that is not negative. If there is something to do
+     * already, a waiting thread is told. Throws {@code EBADF} if the socket is closed, {@code ESHUTDOWN} if this is; or
+     * the kernel refuses.
      */
     public void watch(PacketSocket socket, int interest, long data) throws VerbsException {
         if (!socket.enter()) {
@@ -61,7 +61,7 @@ public final class Epoll extends Guard {
 
     /**
      * Adds a descriptor, as a socket, which the caller keeps open until it is removed or all this is closed, or changes
-     * what it is watched for. If there is something to do already, somebody is told.
+     * what it is watched for. If there is something to do already, a waiting thread is told.
      */
     public void watch(int watched, int interest, long data) throws VerbsException {
         if (!enter()) {
@@ -110,7 +110,7 @@ public final class Epoll extends Guard {
         return Posix.EPOLL_CTL.callSurely(captured, descriptor, operation, watched, event.address(), 0L);
     }
 
-    /** Adds somebody who waits, with his eventfd: what it is known by. The caller is inside. */
+    /** Adds a wait with its eventfd, and returns the number of that in this set. The caller is inside. */
     long addWait(EpollWait wait, int eventDescriptor) throws VerbsException {
         synchronized (waits) {
             addOpen(eventDescriptor, READABLE, nextWait);
@@ -126,7 +126,7 @@ public final class Epoll extends Guard {
         }
     }
 
-    /** An eventfd has a count: whether it is another's, who is about to hear of it. */
+    /** An eventfd has a count: whether it is that of another wait, whose thread is about to hear of it. */
     boolean isCountOfAnother(long id, EpollWait heardBy) {
         EpollWait found = null;
         synchronized (waits) {

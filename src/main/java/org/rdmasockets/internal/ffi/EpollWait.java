@@ -19,9 +19,9 @@ public final class EpollWait extends Guard {
 
     private final Epoll set;
     private final int eventDescriptor;
-    /** What the set knows the eventfd by. */
+    /** The number of the eventfd in the set. */
     final long id;
-    /** What the last wait found, sockets only; the waiting thread only. */
+    /** The events that the last wait found, sockets only; the waiting thread only. */
     private final MemorySegment events = Arena.ofAuto().allocate((long) BATCH * Epoll.EVENT_BYTES, Long.BYTES);
     /** The same, for plain accesses, which take the interpreter less. */
     private final ByteBuffer fields = Posix.buffer(events);
@@ -58,8 +58,8 @@ public final class EpollWait extends Guard {
     }
 
     /**
-     * Waits until sockets have something to do, somebody wakes this or another that waits for the set, closes this, or
-     * the time is over: in milliseconds, 0 to look only, negative for no limit. <em>Blocks</em>, in the system call: a
+     * Waits until sockets have something to do, a thread wakes this or another wait for the set, or closes this, or the
+     * time is over: in milliseconds, 0 to look only, negative for no limit. <em>Blocks</em>, in the system call: a
      * virtual thread keeps its carrier. One thread at a time. Tells how many sockets there are, see {@link #data}.
      */
     public int await(int timeoutMillis) throws VerbsException {
@@ -117,7 +117,8 @@ public final class EpollWait extends Guard {
             Thread.yield(); // else this one may hear of it again and again while that one waits for the processor
             return true;
         }
-        // Nobody waits for it: who wakes this sees that, or was seen by a wait that has ended meanwhile.
+        // No other thread waits with it: a thread that wakes it sees that, or was seen by a wait that has ended
+        // meanwhile.
         Posix.readCounter(eventDescriptor, heardBy.counter);
         return false;
     }
@@ -135,7 +136,7 @@ public final class EpollWait extends Guard {
                 Posix.writeCounter(eventDescriptor);
                 counted = true;
             } finally {
-                woken.compareAndSet(!counted, false); // else nobody would ever wake it
+                woken.compareAndSet(!counted, false); // else no thread would ever wake it
                 leave();
             }
         }

@@ -5,8 +5,8 @@ import java.lang.invoke.VarHandle;
 import org.rdmasockets.internal.lock.VarHandles;
 
 /**
- * Something native that is freed when it is closed and nobody uses it any more. Any thread may call. Neither entering
- * nor leaving waits, allocates or takes a lock.
+ * A native object that is freed when it is closed and its last use has ended. Any thread may call. Neither entering nor
+ * leaving waits, allocates or takes a lock.
  */
 public abstract class Guard implements AutoCloseable {
     private static final VarHandle USERS = VarHandles.of(MethodHandles.lookup(), "users", int.class);
@@ -16,7 +16,7 @@ public abstract class Guard implements AutoCloseable {
     /** How many are inside, plus {@link #CLOSED}; changed through {@link #USERS} only. */
     private volatile int users;
 
-    /** Open, with nobody inside. */
+    /** Open, with no thread inside. */
     protected Guard() {}
 
     /** Frees what is guarded. Called once, by the last to leave or by the thread that closes. Must not throw. */

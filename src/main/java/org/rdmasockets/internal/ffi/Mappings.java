@@ -53,7 +53,7 @@ public final class Mappings {
         return count;
     }
 
-    /** Takes mappings that somebody else, such as a driver, is going to make; or throws {@code ENOMEM}. */
+    /** Takes mappings that other code, such as a driver, is going to make; or throws {@code ENOMEM}. */
     public static synchronized void reserve(int more) throws VerbsException {
         if (count + more > allowed && !hasRoom(more)) {
             throw new VerbsException("mmap", Errno.ENOMEM.number(), "mappings=" + count + ", vm.max_map_count="
@@ -137,13 +137,13 @@ public final class Mappings {
         return Discarding.MADVISE.call(address, bytes, Discarding.REMOVE) == 0;
     }
 
-    /** Gives a range back that nobody has an address of. */
+    /** Gives a range back whose addresses no code has. */
     static void unmap(long address, long bytes) {
         Posix.unmap(address, bytes);
         release(1);
     }
 
-    /** Takes a range back that nobody uses any more: it is empty now, and given back a while later. */
+    /** Takes a range back that is no longer used: it is empty now, and given back a while later. */
     static void retire(long address, long bytes) {
         empty(address, bytes);
         while (!keep(address, bytes)) {

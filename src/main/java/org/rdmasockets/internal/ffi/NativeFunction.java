@@ -22,7 +22,7 @@ import org.rdmasockets.verbs.VerbsException;
 final class NativeFunction {
     /** Most arguments that travel in registers, on x86-64. */
     private static final int MOST_ARGUMENTS = 6;
-    /** So often is tried again what others wait for, such as being woken. */
+    /** How often a call that others wait for, such as a wake-up, is tried again. */
     private static final int SURE_TRIES = 20;
 
     /**
@@ -32,7 +32,7 @@ final class NativeFunction {
     static final class Signature {
         private Signature() {}
 
-        /** Links it: what takes the address of a function, memory for errno, and the arguments. */
+        /** Links it: the handle takes the address of a function, memory for errno, and the arguments. */
         static MethodHandle link() {
             return Linker.nativeLinker().downcallHandle(
                     FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG),
@@ -50,7 +50,7 @@ final class NativeFunction {
     private final String name;
     /** Whether the function returns 64 bits, and not an int. */
     private final boolean returnsLong;
-    /** Where the function is, looked up at the first call; whoever comes together finds the same. */
+    /** Where the function is, looked up at the first call; threads that come together find the same. */
     private MemorySegment address;
 
     private NativeFunction(String name, boolean returnsLong) {
@@ -92,8 +92,8 @@ final class NativeFunction {
 
     /**
      * Calls the function without allocating, and again after an {@code Error}, which comes before the function is
-     * called: for what is lost, or waited for in vain, if it is not done. Once it was called it is not called again,
-     * whatever is thrown: a descriptor or a range may belong to somebody else by then. A sixth argument is 0.
+     * called: for calls without which something is lost, or waited for in vain. Once it was called it is not called
+     * again, even if this throws: a descriptor or a range may have another owner by then. A sixth argument is 0.
      */
     long callSurely(Captured captured, long first, long second, long third, long fourth, long fifth) {
         boolean called = false;
@@ -106,7 +106,7 @@ final class NativeFunction {
                     called = true;
                 }
                 return result(captured, returned);
-            } catch (Throwable t) { // whoever depends on it has nothing to do with what this thread lacks
+            } catch (Throwable t) { // others depend on it, whatever this thread lacks
                 if (left == 0 || !(t instanceof Error)) {
                     throw Posix.unexpected(t);
                 }

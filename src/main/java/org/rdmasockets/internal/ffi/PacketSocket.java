@@ -30,7 +30,10 @@ public final class PacketSocket extends Guard {
     private static final int CREDENTIALS_BYTES = 12;
     private static final int EINTR = Errno.EINTR.number();
 
-    /** Who the peer was when it connected or began to listen ({@code struct ucred}), as this process sees it. */
+    /**
+     * The peer's process and user when it connected or began to listen ({@code struct ucred}), as this process sees
+     * them.
+     */
     public record Peer(int process, int user) {}
 
     final int descriptor;
@@ -51,7 +54,7 @@ public final class PacketSocket extends Guard {
 
     /**
      * Listens under a name of at most 107 bytes; throws {@code EADDRINUSE} if it is taken. Where the kernel can say so
-     * (Linux 6.16), nobody can send descriptors to what is accepted before {@link #admitDescriptors}.
+     * (Linux 6.16), no peer can send descriptors to an accepted socket before {@link #admitDescriptors}.
      */
     public static PacketSocket listen(String name, int backlog) throws VerbsException {
         PacketSocket socket = unnamed();
@@ -70,8 +73,8 @@ public final class PacketSocket extends Guard {
 
     /**
      * Connects to a name of at most 107 bytes, without waiting: a listener's kernel accepts at once or refuses. Throws
-     * {@code ECONNREFUSED} if nobody listens there, {@code ENOENT} if the name is not taken, {@code EACCES} if another
-     * user's is, {@code EAGAIN} if the backlog is full.
+     * {@code ECONNREFUSED} if no process listens there, {@code ENOENT} if the name is not taken, {@code EACCES} if
+     * another user's is, {@code EAGAIN} if the backlog is full.
      */
     public static PacketSocket connect(String name) throws VerbsException {
         PacketSocket socket = unnamed();
@@ -143,7 +146,7 @@ public final class PacketSocket extends Guard {
         return (int) Posix.GETEUID.call();
     }
 
-    /** A number that nobody can guess ({@code getrandom}); those of {@code java.security} would load sixty classes. */
+    /** A number that cannot be guessed ({@code getrandom}); those of {@code java.security} would load sixty classes. */
     public static long randomNumber() {
         return Posix.randomNumber();
     }

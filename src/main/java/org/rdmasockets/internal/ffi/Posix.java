@@ -8,8 +8,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.function.Consumer;
 
 /**
- * The choke point: functions of the C library and numbers of Linux, the same on x86-64 and aarch64. Whoever comes here
- * has asked {@link SharedMemoryAvailability} first, because initialisation fails where native access is denied.
+ * The choke point: functions of the C library and numbers of Linux, the same on x86-64 and aarch64. Callers have asked
+ * {@link SharedMemoryAvailability} first, because initialisation fails where native access is denied.
  */
 @SuppressWarnings("restricted")
 final class Posix {
@@ -25,7 +25,7 @@ final class Posix {
     private static final boolean AARCH64 = System.getProperty("os.arch").equals("aarch64");
     static final int O_DIRECTORY = AARCH64 ? 0x4000 : 0x10000;
     static final int O_CLOEXEC = 0x80000;
-    /** The number of {@code newfstatat}, and where {@code struct stat} has what: C's {@code stat} is glibc's own. */
+    /** The number of {@code newfstatat}, and the offsets in {@code struct stat}: C's {@code stat} is glibc's own. */
     static final int NEWFSTATAT = AARCH64 ? 79 : 262;
     static final int STAT_MODE = AARCH64 ? 16 : 24;
     static final int STAT_USER = AARCH64 ? 24 : 28;
@@ -100,10 +100,10 @@ final class Posix {
     private static final NativeFunction READ = NativeFunction.returningLong("read");
     private static final NativeFunction WRITE = NativeFunction.returningLong("write");
 
-    /** The number 1 in 8 bytes, for ever: what is written to an eventfd, and its first byte is a doorbell. */
+    /** The number 1 in 8 bytes, for ever: it is written to an eventfd, and its first byte is a doorbell. */
     private static final long ONE;
 
-    /** Where all threads leave the errno that nobody reads. */
+    /** Takes the errno of calls that need none; all threads write it, and none relies on it. */
     private static final Captured IGNORED = new Captured(Arena.global());
 
     static {
@@ -141,7 +141,7 @@ final class Posix {
         }
     }
 
-    /** The fate of memory that nobody can reach, or that could not be made: it is unmapped once. */
+    /** Unmaps memory once: when it is out of reach, or its segment could not be made. */
     private static final class Unmapping implements Consumer<MemorySegment> {
         private final long address;
         private final long bytes;

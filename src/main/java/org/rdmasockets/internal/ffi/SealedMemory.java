@@ -36,7 +36,7 @@ public final class SealedMemory extends Guard {
     }
 
     /**
-     * Makes zeroed memory as {@link #create} does, for somebody who knows when to {@link #close(int)} the descriptor.
+     * Makes zeroed memory as {@link #create} does, for a caller that knows when to {@link #close(int)} the descriptor.
      */
     public static int open(long bytes) throws VerbsException {
         int descriptor = createDescriptor();

@@ -5,14 +5,16 @@ import java.nio.ByteBuffer;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Shared memory mapped into this process. Whoever touches it has entered, or owns what keeps it open.
+ * Shared memory mapped into this process. A thread that touches it has entered, or owns an object that keeps it open.
  *
  * <p>An application may have seen memory of this process: once that is closed, there is harmless private memory in its
- * place, until nobody can reach the segment any more. Memory of a peer is seen by this library only.
+ * place, until the segment is out of reach. Memory of a peer is seen by this library only.
  */
 public class SharedMapping extends Guard {
     private final MemorySegment memory;
-    /** The first word of the last page, null if all is shown; for who has entered or knows that this is open. */
+    /**
+     * The first word of the last page, null if all is shown; for a caller that has entered or knows that this is open.
+     */
     protected final ByteBuffer behind;
     /** Whether the range lives as long as the segment. */
     private final boolean own;
@@ -36,7 +38,9 @@ public class SharedMapping extends Guard {
         this.own = own;
     }
 
-    /** A segment of what was mapped just now; without one, nobody has seen it and it goes at once. */
+    /**
+     * A segment of memory that was mapped just now; without a segment, no code has seen the memory and it goes at once.
+     */
     private static MemorySegment shown(long address, long mappedBytes, long bytes, boolean own) {
         if (own) {
             return Posix.memoryWhileReachable(address, mappedBytes).asSlice(0, bytes);
@@ -58,7 +62,9 @@ public class SharedMapping extends Guard {
         }
     }
 
-    /** Memory that could not be mapped: it is closed, and nobody gets in; {@link #memory} pretends to show so much. */
+    /**
+     * Memory that could not be mapped: it is closed, and no thread can enter; {@link #memory} pretends to show so much.
+     */
     protected SharedMapping(long bytes) {
         memory = Posix.memoryAt(0, bytes);
         behind = null;
@@ -76,7 +82,7 @@ public class SharedMapping extends Guard {
         return memory.byteSize();
     }
 
-    /** All of it, of less than 2 GiB, in the order of this host; for who keeps it mapped. */
+    /** All of it, of less than 2 GiB, in the order of this host; for a caller that keeps it mapped. */
     public final ByteBuffer asBuffer() {
         return Posix.buffer(memory);
     }

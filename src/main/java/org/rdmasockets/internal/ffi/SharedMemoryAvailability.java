@@ -37,7 +37,9 @@ public final class SharedMemoryAvailability {
         return problem;
     }
 
-    /** What speaks against an operating system and processor, by their names as system properties. */
+    /**
+     * The problem of an operating system and processor, by their names as system properties; empty if there is none.
+     */
     static Optional<String> platformProblem(String system, String architecture) {
         if (!system.equals("Linux") || !ARCHITECTURES.contains(architecture.toLowerCase(Locale.ROOT))) {
             return Optional.of("Shared memory works on Linux on x86-64 or aarch64 only, not on " + system + " on "

@@ -2,7 +2,7 @@ package org.rdmasockets.internal.ffi;
 
 import org.rdmasockets.verbs.Errno;
 
-/** What a person can do about a failed call. */
+/** Remedies of a failed call, for a person. */
 final class SharedMemoryRemedies {
     private SharedMemoryRemedies() {}
 

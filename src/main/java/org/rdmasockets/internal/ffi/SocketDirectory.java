@@ -19,13 +19,13 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Where the names of packet sockets are: a directory of this user and network namespace, in which nobody else can take,
- * remove or connect to a name. It is looked for in a few places, so that another user who takes its name in one of them
- * keeps nobody from anything: a directory counts only if this user owns it and nobody else may write to it. Others may
- * look a name up, so that they learn whose it is.
+ * The directory of the names of packet sockets, one for each user and network namespace: no other user can take, remove
+ * or connect to a name in it. It is looked for in a few places, so that another user who takes its name in one of them
+ * does no harm: a directory counts only if this user owns it and no other user may write to it. Others may look a name
+ * up, so that they learn whose it is.
  *
- * <p>A file outlives its socket if the process is killed. A name is free when nobody listens there; only whoever has
- * locked the directory removes such a file. Any thread may call anything; no thread is started.
+ * <p>A file outlives its socket if the process is killed. A name is free when no process listens there; only a process
+ * that has locked the directory removes such a file. Any thread may call anything; no thread is started.
  */
 public final class SocketDirectory {
     private static final String PREFIX = "org.rdmasockets-";
@@ -33,7 +33,10 @@ public final class SocketDirectory {
     private static final int STICKY = 01000;
     private static final int TYPE = 0170000;
     private static final int DIRECTORY = 0040000;
-    /** How long nobody must have answered before a name counts as left behind: between bind and listen nobody does. */
+    /**
+     * How long a name must be unanswered before it counts as left behind: between bind and listen it is unanswered,
+     * too.
+     */
     private static final long STALE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     /** Between bind and listen a name is younger than this. */
     private static final long OLD_MILLIS = 10_000;
@@ -42,7 +45,7 @@ public final class SocketDirectory {
     /** Most files of a place that are looked at in search of other users' directories, and of left names. */
     private static final int MOST_LOOKED_AT = 512;
 
-    /** That of this process; guarded by the class. */
+    /** The directory of this process; guarded by the class. */
     private static SocketDirectory ofProcess;
 
     private final List<Path> places;
@@ -94,7 +97,7 @@ public final class SocketDirectory {
         try {
             Files.deleteIfExists(file);
         } catch (IOException e) {
-            return; // as after a crash: whoever wants the name finds that nobody listens
+            return; // as after a crash: the next process to want the name finds that none listens
         }
     }
 
@@ -269,7 +272,7 @@ public final class SocketDirectory {
         }
     }
 
-    /** Waits for others who clean up, for a while: a process may have been stopped. */
+    /** Waits for other processes that clean up, for a while: one may have been stopped. */
     private static void lock(int descriptor, Path file) throws VerbsException {
         long deadline = System.nanoTime() + LOCK_NANOS;
         while (Posix.FLOCK.call(descriptor, Posix.LOCK_EX_NB) < 0) {
@@ -292,7 +295,7 @@ public final class SocketDirectory {
         delete(file);
     }
 
-    /** Whether somebody listens, or that cannot be told. */
+    /** Whether a process listens, or that cannot be told. */
     private static boolean isAnswered(Path file) {
         try {
             PacketSocket.connect(file.toString()).close();
@@ -303,8 +306,8 @@ public final class SocketDirectory {
     }
 
     /**
-     * Connects to whoever listens under the name of a file; throws {@code ECONNREFUSED} if nobody does, {@code EAGAIN}
-     * if the listener's backlog is full.
+     * Connects to the process that listens under the name of a file; throws {@code ECONNREFUSED} if none does,
+     * {@code EAGAIN} if the listener's backlog is full.
      */
     public PacketSocket connect(String name) throws VerbsException {
         for (Path place : places) {
@@ -334,8 +337,8 @@ public final class SocketDirectory {
     }
 
     /**
-     * Looks for another user who listens under a name: whoever cannot be reached for that reason shall say so. Gives
-     * the user's number as this process sees it, or -1 if there is none.
+     * Looks for another user who listens under a name, so that a failed connect can say so. Gives the user's number as
+     * this process sees it, or -1 if there is none.
      */
     public long otherUser(String name) {
         for (Path place : places) {

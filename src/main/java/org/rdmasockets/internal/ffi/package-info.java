@@ -1,14 +1,15 @@
 /**
- * What the providers need of Linux besides RDMA, as objects that cannot be misused: sets of descriptors to wait for,
- * and for links between processes sealed memory, mappings and packet sockets.
+ * The parts of Linux that the providers need besides RDMA, as objects that cannot be misused: sets of descriptors to
+ * wait for, and for links between processes sealed memory, mappings and packet sockets.
  *
  * <ul>
  * <li>{@code Posix} is the choke point, with {@code NativeFunction} the only user of the {@code Linker}; every failure
  *     names function, errno, arguments and remedy. {@code SharedMemoryAvailability} says why it cannot be used, before
  *     it is touched.
- * <li>{@code Guard} makes use after free impossible: who touches something native has entered it, and the last to leave
- *     a closed one frees it. So neither a descriptor number nor an address range is ever used for its next owner.
- * <li>{@code Mappings} keeps a budget, so that the JVM never lacks mappings. What is unmapped is private memory for a
+ * <li>{@code Guard} makes use after free impossible: a thread that touches a native object has entered it, and the last
+ *     to leave a closed one frees it. So neither a descriptor number nor an address range is ever used for its next
+ *     owner.
+ * <li>{@code Mappings} keeps a budget, so that the JVM never lacks mappings. An unmapped range is private memory for a
  *     while, so that an access that comes too late does no harm. {@code SealedMemory} is the only kind that is mapped:
  *     nothing another process does to it makes an access fault.
  * <li>{@code SocketDirectory} keeps the names of packet sockets where no other user can take one, {@code UserNamespace}
@@ -16,9 +17,9 @@
  *     its own.
  * </ul>
  *
- * <p>Threads: any thread may enter anywhere. Only {@code EpollWait.await} waits; only {@code Closer} starts
- * threads. The package
- * knows nothing of links, and nothing of verbs but their exception. Source: the manual pages memfd_create(2), fcntl(2),
- * mmap(2), unix(7), cmsg(3), epoll(7), eventfd(2).
+ * <p>Threads: any thread may enter anywhere. Only {@code EpollWait.await} waits, and {@code SocketDirectory.listen} for
+ * about a second at most; only {@code Closer} starts threads. The package knows nothing of links, and nothing of verbs
+ * but their exception. Source: the manual pages memfd_create(2), fcntl(2), mmap(2), unix(7), cmsg(3), epoll(7),
+ * eventfd(2).
  */
 package org.rdmasockets.internal.ffi;

@@ -18,7 +18,7 @@ final class ControlCall {
 
     final String name;
     private final String symbol;
-    /** Where the function is, looked up at the first call; whoever comes together finds the same. */
+    /** Where the function is, looked up at the first call; threads that come together find the same. */
     private MemorySegment function;
 
     /** A function that the library has under its name. */

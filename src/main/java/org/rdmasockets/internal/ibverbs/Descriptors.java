@@ -3,7 +3,7 @@ package org.rdmasockets.internal.ibverbs;
 import org.rdmasockets.internal.ibverbs.generated.rdma_h;
 import org.rdmasockets.verbs.VerbsException;
 
-/** What is done to file descriptors. */
+/** Operations on file descriptors. */
 final class Descriptors {
     private Descriptors() {}
 

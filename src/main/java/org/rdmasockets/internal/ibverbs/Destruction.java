@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 
-/** Calls of functions that destroy. Their failure has nobody to go to: {@code close()} does not throw. */
+/** Calls of functions that destroy. Their failure is only logged: {@code close()} does not throw. */
 final class Destruction {
     private static final Log LOG = new Log(Destruction.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);

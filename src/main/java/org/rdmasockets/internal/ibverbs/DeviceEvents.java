@@ -2,9 +2,9 @@ package org.rdmasockets.internal.ibverbs;
 
 import org.rdmasockets.verbs.DeviceEvent.Type;
 
-/** What the numbers of {@code enum ibv_event_type} mean, and what an event of each is about. */
+/** The kinds behind the numbers of {@code enum ibv_event_type}, and the object that an event of each is about. */
 final class DeviceEvents {
-    /** Which member of the union in {@code ibv_async_event} is valid. */
+    /** The member of the union in {@code ibv_async_event} that is valid. */
     enum Element {
         /** {@code element.qp}. */
         QUEUE_PAIR,
@@ -33,7 +33,7 @@ final class DeviceEvents {
         return number >= 0 && number < TYPES.length ? TYPES[number] : Type.UNKNOWN;
     }
 
-    /** What an event of a kind is about. */
+    /** The object that an event of a kind is about. */
     static Element element(Type type) {
         return switch (type) {
             case COMPLETION_QUEUE_ERROR -> Element.COMPLETION_QUEUE;

@@ -10,8 +10,8 @@ import org.rdmasockets.verbs.DeviceAttributes;
 import org.rdmasockets.verbs.TransportType;
 
 /**
- * What a device says of itself ({@code ibv_device_attr}), and where it says nothing, what its transport and driver are
- * known to do. Used while a device is opened, by one thread.
+ * The facts that a device tells of itself ({@code ibv_device_attr}), and where it tells nothing, those that are known
+ * of its transport and driver. Used while a device is opened, by one thread.
  */
 final class DeviceFacts {
     /** Vendor identifiers that only the software drivers rxe and siw report; no other attribute tells them. */
@@ -45,7 +45,7 @@ final class DeviceFacts {
                 ibv_device_attr.max_qp_init_rd_atom(attr));
     }
 
-    /** What it can do. */
+    /** Its capabilities. */
     Set<Capability> capabilities() {
         Set<Capability> can = EnumSet.of(Capability.REMOTE_ACCESS_TO_ANY_MEMORY);
         if (transport != TransportType.IWARP) {

@@ -8,8 +8,8 @@ import org.rdmasockets.internal.ibverbs.generated.ibv_odp_caps;
 import org.rdmasockets.internal.ibverbs.generated.rdma_h;
 
 /**
- * What only {@code ibv_query_device_ex} tells. That function is inline C: it finds the driver's function in the
- * structure that the context is the end of, and whose beginning grows from version to version.
+ * The facts that only {@code ibv_query_device_ex} tells. That function is inline C: it finds the driver's function in
+ * the structure that the context is the end of, and whose beginning grows from version to version.
  */
 final class ExtendedQuery {
     /** {@code __VERBS_ABI_IS_EXTENDED}: there is such a structure. */

@@ -60,7 +60,7 @@ final class IbverbsAvailability {
         return Optional.empty();
     }
 
-    /** What only the libraries know: a driver of theirs may be missing, or the kernel may refuse them. */
+    /** The problems that only the libraries know: a driver of theirs may be missing, or the kernel may refuse them. */
     private static Optional<String> libraryProblem() {
         try {
             if (DeviceTable.list().isEmpty()) {

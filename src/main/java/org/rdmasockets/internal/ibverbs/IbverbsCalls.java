@@ -14,8 +14,8 @@ import org.rdmasockets.verbs.Errno;
 
 /**
  * The choke point: the only class of this package that uses the {@link Linker}. It makes the calls of the data path and
- * of the event loop itself, and links what {@link ControlCalls} lists. Whoever comes here has asked
- * {@link NativeLibraries} first, because initialisation fails where a library is missing.
+ * of the event loop itself, and links what {@link ControlCalls} lists. Callers have asked {@link NativeLibraries}
+ * first, because initialisation fails where a library is missing.
  *
  * <p>Calls of the data path take raw addresses: a segment of a shared arena costs five times as much (it is acquired
  * and released on each call). The caller guards them by a closed flag under the object's lock.
@@ -43,7 +43,7 @@ final class IbverbsCalls {
     private static final MemorySegment ACK_CQ_EVENTS = function("ibv_ack_cq_events");
     private static final MemorySegment CALLOC = function("calloc");
     private static final MemorySegment FREE = function("free");
-    /** Where all threads leave the errno that nobody reads. */
+    /** Takes the errno of calls that need none; all threads write it, and none relies on it. */
     private static final MemorySegment IGNORED = Arena.global().allocate(CAPTURED_BYTES);
 
     private IbverbsCalls() {}

@@ -28,8 +28,9 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
     /** Index, which is the {@code cq_context} of its queue, to queue; free entries are null; guarded by this. */
     private IbverbsCompletionQueue[] queues = new IbverbsCompletionQueue[4];
     /**
-     * Most events that can be there or come: one for each time that a queue was armed, before it was. When there can be
-     * none, nobody asks for one: that would be another system call for each event.
+     * Most events that can be there or come: one for each time that a queue was armed, before it was. After an event,
+     * {@link #drainEvents} asks for the next only if there can be one: else that would be another system call for each
+     * event.
      */
     private final AtomicInteger expected = new AtomicInteger();
 

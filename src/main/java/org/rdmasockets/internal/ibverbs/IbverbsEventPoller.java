@@ -19,9 +19,9 @@ final class IbverbsEventPoller implements EventPoller {
     private final Epoll descriptors;
     private final EpollWait wait;
     /**
-     * What is waited for, by the number that the kernel knows; null where there is nothing. Replaced, never changed;
-     * written under this monitor. A number is used again: who is reported because of it for no reason has nothing to
-     * drain.
+     * The sources that are waited for, by the number that the kernel knows; null where there is none. Replaced, never
+     * changed; written under this monitor. A number is used again: a source that is reported because of that for no
+     * reason has nothing to drain.
      */
     private volatile Pollable[] sources = {};
     private volatile boolean closed;

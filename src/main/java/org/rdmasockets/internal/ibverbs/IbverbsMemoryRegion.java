@@ -21,7 +21,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     private final Consumer<MemorySegment> afterwards;
     private final MemorySegment memory;
     private final Set<AccessFlag> access;
-    /** What requests call the first byte. */
+    /** The address by which requests name the first byte. */
     private final long address;
     private final long lengthBytes;
     /** The {@code ibv_mr}, for callers that have entered this. */

@@ -35,9 +35,9 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     private final WorkRequestBlock requests;
     /** The port of the last modify that set one: a later path leaves by it. */
     private volatile int port = 1;
-    /** What the port carries in one packet, once it is set and if this is for datagrams. */
+    /** The bytes that the port carries in one packet, once it is set and if this is for datagrams. */
     private volatile int maxDatagramBytes;
-    /** What it was last moved to, or seen in. */
+    /** The state that it was last moved to, or seen in. */
     private volatile QueuePairState state;
 
     /** A queue pair that exists, of a connection or of none: null. */

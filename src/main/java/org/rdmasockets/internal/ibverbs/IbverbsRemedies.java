@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Set;
 import org.rdmasockets.verbs.Errno;
 
-/** What a person can do about a failed call. */
+/** Remedies of a failed call, for a person. */
 final class IbverbsRemedies {
     /** Calls that meet the system first. Their errno says little: a forbidden file is ENOENT for librdmacm. */
     private static final Set<String> FIRST_CALLS = Set.of("ibv_get_device_list", "rdma_get_devices",

@@ -8,10 +8,10 @@ import java.util.Map;
 
 /**
  * Page-aligned native memory to be registered, cut from slabs and used again. Slabs belong to the process and are never
- * freed: closing a shared arena stops every thread for up to milliseconds, and a block must outlive whatever a device
- * might still do with it. A large block is on its own, and freed when nobody can reach it: applications map memory of
- * any size, and what one of them gives back may fit nobody else. A block may be given back only after its memory region
- * is deregistered; until then the region holds it.
+ * freed: closing a shared arena stops every thread for up to milliseconds, and a block must outlive anything that a
+ * device might still do with it. A large block is on its own, and freed when it is out of reach: applications map
+ * memory of any size, and a block that one gives back may fit no other. A block may be given back only after its memory
+ * region is deregistered; until then the region holds it.
  */
 final class MemoryBlocks {
     private static final long PAGE_BYTES = 4096;
@@ -21,7 +21,7 @@ final class MemoryBlocks {
 
     /** Blocks ready for use, by size; protected by this. */
     private final Map<Long, ArrayDeque<MemorySegment>> free = new HashMap<>();
-    /** What is left of the newest slab; protected by this. */
+    /** The rest of the newest slab; protected by this. */
     private MemorySegment rest = MemorySegment.NULL;
 
     /** Takes a block of at least so many bytes, zeroed, rounded up to whole pages. */

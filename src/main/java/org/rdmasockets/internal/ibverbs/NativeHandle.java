@@ -21,7 +21,7 @@ abstract class NativeHandle implements AutoCloseable {
     /** Children whose native object exists; guarded by this. */
     private int children;
 
-    /** What this is, for messages. */
+    /** The kind of this object, for messages. */
     abstract String what();
 
     /** Destroys the native object and releases the parents. Called once, without any lock of this package held. */
@@ -141,7 +141,7 @@ abstract class NativeHandle implements AutoCloseable {
 
     /**
      * Refuses everything from now on, without waiting for what is in progress beyond the data path; true for the first
-     * caller, who then has to call {@link #finishClose}.
+     * caller, which then has to call {@link #finishClose}.
      */
     final synchronized boolean beginClose() {
         boolean first = !closed;

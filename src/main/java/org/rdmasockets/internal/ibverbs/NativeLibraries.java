@@ -39,7 +39,7 @@ final class NativeLibraries {
         }
     }
 
-    /** What {@code --enable-native-access} has to name. */
+    /** The name that {@code --enable-native-access} needs. */
     private static String moduleName() {
         Module module = NativeLibraries.class.getModule();
         return module.isNamed() ? module.getName() : "ALL-UNNAMED";

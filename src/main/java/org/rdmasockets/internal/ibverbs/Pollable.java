@@ -10,9 +10,9 @@ interface Pollable extends EventSource {
     /** Keeps the descriptor open, {@link #release} has to follow; false if this is closed. */
     boolean tryRetain();
 
-    /** Ends what {@link #tryRetain} began. */
+    /** Undoes {@link #tryRetain}. */
     void release();
 
-    /** Whether this is closed, so that nobody will drain it any more. */
+    /** Whether this is closed, so that no thread will drain it any more. */
     boolean isClosed();
 }

@@ -73,7 +73,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
         try {
             return Optional.of(SocketAddresses.sourceOf(destination));
         } catch (VerbsException e) {
-            return Optional.empty(); // who asks another gets the reason in its words
+            return Optional.empty(); // the caller asks elsewhere, and gets the reason from there
         }
     }
 
@@ -134,7 +134,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
         }
     }
 
-    /** Copies an event and acknowledges it; null if nobody may get it any more. */
+    /** Copies an event and acknowledges it; null if no identifier may get it any more. */
     private Delivery copyAndAcknowledge(MemorySegment event) throws VerbsException {
         boolean request = ConnectionEventReader.isRequest(event);
         MemorySegment about = request ? rdma_cm_event.listen_id(event) : rdma_cm_event.id(event);

@@ -67,7 +67,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     /**
      * Takes a request of this listener into care, before its event is acknowledged. {@link #deliver} hands it to the
-     * handler; if this is closed by then, whoever closes this closes the request.
+     * handler; if this is closed by then, the thread that closes this closes the request.
      */
     synchronized void adopt(RdmacmIdentifier request) {
         if (requests == null) {

@@ -7,8 +7,8 @@
  *     through the function pointers of {@code ibv_context.ops} with raw addresses. {@code ControlCalls} lists the
  *     functions of the control path; each captures errno, and its failure names call, errno, arguments and remedy.
  * <li>{@code NativeHandle} owns one native object each: {@code close()} refuses new calls, waits for those in progress,
- *     and the last child of a closed parent destroys it. So nothing native is used after it was freed, and the order
- *     of destruction is right in whatever order things are closed.
+ *     and the last child of a closed parent destroys it. So nothing native is used after it was freed, and the order of
+ *     destruction is right in any order of closing.
  * <li>{@code RdmacmConnectionManager} reads one non-blocking event channel; its thread is the caller's.
  * <li>{@code IbverbsAvailability} says why RDMA cannot be used, before any generated class is touched.
  * </ul>
