@@ -13,7 +13,7 @@ void main(String[] args) throws IOException {
         System.exit(2);
     }
     InetSocketAddress target = new InetSocketAddress(args[1], Integer.parseInt(args[2]));
-    Semaphore room = new Semaphore(MOST_CONNECTIONS); // whoever comes beyond waits to be accepted
+    Semaphore room = new Semaphore(MOST_CONNECTIONS); // further clients wait to be accepted
     try (RdmaServerSocket server = new RdmaServerSocket(Integer.parseInt(args[0]))) {
         IO.println("port " + server.getLocalPort() + " leads to " + target + ", "
                 + server.getOption(RdmaSocketOptions.TRANSPORT).reason());

@@ -39,7 +39,7 @@ void main(String[] args) throws Exception {
 void serve(int port, Path directory) throws Exception {
     HttpServer server = ServerBootstrap.bootstrap().setListenerPort(port)
             .setServerSocketFactory(new RdmaServerSocketFactory())
-            .setRequestRouter((any, names) -> (request, response, context) -> { // whatever the host's name
+            .setRequestRouter((any, names) -> (request, response, context) -> { // for any host name
                 if (request.getEntity() != null) {
                     response.setEntity(new ByteArrayEntity(EntityUtils.toByteArray(request.getEntity(), LONGEST_POST),
                             ContentType.APPLICATION_OCTET_STREAM));

@@ -57,7 +57,7 @@ void borrow(String host, int port) throws Exception {
     }
 }
 
-/** A lease ends by itself, at both ends: whoever forgets it costs the server nothing. */
+/** A lease ends by itself, at both ends: a client that forgets it costs the server nothing. */
 void letExpire(RdmaEndpoint endpoint, LocalRegion here) throws Exception {
     RemoteLease lease = endpoint.requestRemote(BYTES, Duration.ofSeconds(1));
     endpoint.write(here, lease.region());

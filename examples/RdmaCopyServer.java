@@ -48,7 +48,7 @@ ByteBuffer record(VerbsConnection.Memory memory) {
     return memory.buffer().order(ByteOrder.nativeOrder());
 }
 
-/** Nobody has to believe a client. */
+/** Checks the length that a client announces. */
 int announced(int received, int length) throws IOException {
     if (received != RECORD_BYTES || length <= 0 || length > MAX_BYTES) {
         throw new ProtocolException("a record of " + RECORD_BYTES + " bytes that asks for 1 to " + MAX_BYTES

@@ -131,7 +131,7 @@ ByteBuffer next(VerbsConnection connection, VerbsConnection.Memory place) throws
     return copy;
 }
 
-/** Nobody has to believe a client. */
+/** Checks the length that a client announces. */
 int length(ByteBuffer advert) throws IOException {
     int length = advert.getInt(12);
     if (length < 1 || length > MAX_BYTES) {

@@ -61,13 +61,13 @@ final class VerbsConnection implements AutoCloseable {
         }
     }
 
-    /** What there is, the last one made first, to be closed in this order. */
+    /** All objects of this connection, the last one made first, to be closed in this order. */
     private final Deque<AutoCloseable> owned = new ArrayDeque<>();
     private final ConnectionManager manager;
     private final EventPoller poller;
-    /** Those that somebody waits for. */
+    /** Events that the thread waits for. */
     private final Deque<ConnectionEvent> events = new ArrayDeque<>();
-    /** Lengths of what has been received and not yet been asked for. */
+    /** Lengths of messages that have been received and not yet been asked for. */
     private final Deque<Integer> received = new ArrayDeque<>();
     private ConnectionIdentifier identifier;
     private boolean accepts;
@@ -76,7 +76,7 @@ final class VerbsConnection implements AutoCloseable {
     private CompletionQueue queue;
     private WorkCompletions batch;
     private QueuePair queuePair;
-    /** What is done, or was last; its completion sets sent. */
+    /** The request that is under way, or was last; its completion sets sent. */
     private SendRequest.Opcode posted;
     private boolean sent;
     private boolean ended;
@@ -93,7 +93,7 @@ final class VerbsConnection implements AutoCloseable {
         poller.add(manager);
     }
 
-    /** What the property says that chooses for sockets, too; else devices where there are any. */
+    /** The transport of the property that chooses for sockets, too; else devices where there are any. */
     private static Transport transport() {
         String wanted = System.getProperty("org.rdmasockets.transport", "auto");
         if (!wanted.equals("auto")) {
@@ -280,7 +280,7 @@ final class VerbsConnection implements AutoCloseable {
                     received.add(batch.lengthBytes(i));
                 }
             }
-            case FLUSHED -> { } // what is left at the end of a connection; the manager tells of that
+            case FLUSHED -> { } // requests left at the end of a connection; the manager tells of that
             default -> failure = failure != null ? failure : new WorkCompletionException(
                     receive ? "RECEIVE" : posted.toString(), batch.status(i), batch.vendorError(i));
         }

@@ -5,9 +5,9 @@ import java.time.Duration;
 import java.util.concurrent.ThreadFactory;
 
 /**
- * Makes the threads of this library that outlive the call that starts them. Such a thread belongs to nobody: it keeps
- * neither the context class loader, nor the thread group, nor the inheritable thread-locals of whoever happened to open
- * the first socket, so that an application that is undeployed goes in full.
+ * Makes the threads of this library that outlive the call that starts them. Such a thread belongs to no application: it
+ * keeps neither the context class loader, nor the thread group, nor the inheritable thread-locals of the thread that
+ * makes it, so that an undeployed application can be unloaded.
  */
 public final class LibraryThreads {
     private LibraryThreads() {}
@@ -22,7 +22,7 @@ public final class LibraryThreads {
         }
     }
 
-    /** The cleaner that ends what was forgotten. */
+    /** The cleaner that closes forgotten objects. */
     public static Cleaner cleaner() {
         return Cleaning.CLEANER;
     }

@@ -22,6 +22,6 @@ public final class PaddedLock extends SmallMutex {
     private long apart14;
     private long apart15;
 
-    /** Nobody has it. */
+    /** Free. */
     public PaddedLock() {}
 }

@@ -20,12 +20,12 @@ final class Chunk {
     private int arrived;
     /** End of what was read. */
     private int read;
-    /** The chunk behind this one where it is, for whoever has it: idle or lent, and nowhere twice; else null. */
+    /** The next chunk in this one's list, idle or lent; null at its end. A chunk is in one list at most. */
     Chunk next;
 
     /**
-     * Memory that nobody has anything to do with yet. Generation 0 stays for the life of the connection; a chunk of
-     * another, brought by a change of sizes, has its region to itself.
+     * A chunk that is not lent yet. Generation 0 stays for the life of the connection; a chunk of another generation,
+     * made by a change of sizes, has its region to itself.
      */
     Chunk(MemoryRegion region, int offset, int generation) {
         this.region = region;

@@ -20,7 +20,7 @@ final class ChunkStock {
     final int largeBytes;
     /** See {@link StreamMemory#takeChange}. */
     boolean changed;
-    /** What is not lent, each leads to the next; the first is taken first. */
+    /** The chunks that are not lent, linked by {@link Chunk#next}; the first of its size is taken first. */
     private Chunk idle;
     /** Large chunks are lent if there are any. */
     private boolean large;
@@ -96,7 +96,7 @@ final class ChunkStock {
         }
     }
 
-    /** What the owner is to make: size of each of two regions, or 0. */
+    /** The size of each of the two regions that the owner is to make; 0 for none. */
     int wanted() {
         return wanting ? largeBytes : 0;
     }
@@ -148,7 +148,7 @@ final class ChunkStock {
         retired.add(region);
     }
 
-    /** What the owner is to close: regions that neither this end nor the peer uses, perhaps none. */
+    /** Takes the regions that the owner is to close, perhaps none: neither this end nor the peer uses them. */
     List<MemoryRegion> takeRetired() {
         List<MemoryRegion> result = retired == null ? List.of() : retired;
         retired = null;

@@ -26,9 +26,9 @@ import java.nio.ByteOrder;
  * is offered for all others (ours: C sends 0 and ignores it)
  * </pre>
  *
- * C ignores bytes 4 to 6, the other flags, and whatever follows: room for extensions; the version stays 1. Byte 4 is
- * ours: the end that connects proposes a {@link FlowKind} there, and who agrees says the same; all else means rsockets'
- * own.
+ * C ignores bytes 4 to 6, the other flags, and all bytes after byte 39: room for extensions; the version stays 1. Byte
+ * 4 is ours: the end that connects proposes a {@link FlowKind} there, and the end that accepts agrees by saying the
+ * same; every other value means rsockets' own.
  *
  * @param bigEndian true if the sender's table is in big-endian order
  * @param movesOn true if the sender takes offers (see {@link ImmediateData#OFFER})
@@ -41,13 +41,13 @@ import java.nio.ByteOrder;
  * @param chunkBytes how long it is, at least 1
  * @param maps how many pieces of memory may be mapped for the sender of this to write to, see {@link MapTable}; the
  *        entries lie behind the table
- * @param flow what is proposed, or agreed to
+ * @param flow the kind that is proposed, or agreed to
  * @param flowBytes for {@link FlowKind#READ_RING} the size of the ring, which begins with the first chunk; for
  *        {@link FlowKind#SEND_RECEIVE} the longest message
  */
 public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long tableAddress, int tableKey,
         int tableEntries, long chunkAddress, int chunkKey, int chunkBytes, int maps, FlowKind flow, long flowBytes) {
-    /** Length on the wire in bytes, without what is not C's. */
+    /** Length on the wire in bytes, without our own fields behind C's. */
     public static final int BYTES = 40;
     /** Length on the wire in bytes, if another flow than rsockets' is proposed. */
     static final int LONG_BYTES = 48;

@@ -103,7 +103,7 @@ final class CreditRing extends Flow {
         }
     }
 
-    /** What neither C nor we send means nothing. */
+    /** Takes a control message; one that neither C nor this library sends means nothing. */
     private String control(int control) {
         if (lending.peerMovesOn() && control == ImmediateData.MOVED_ON) {
             return received.offerTaken();
@@ -176,7 +176,7 @@ final class CreditRing extends Flow {
         return maps;
     }
 
-    /** What maps memory for the peer to write to. */
+    /** A new mapper of memory for the peer to write to. */
     MemoryMapper mapping() {
         return new MemoryMapper(connection, sendQueue, lending, window);
     }
@@ -199,7 +199,9 @@ final class CreditRing extends Flow {
         return window + " target=" + targets.room() + " " + received;
     }
 
-    /** Credit that the peer lends: messages, and a place for them. What came before the start counts from then on. */
+    /**
+     * Credit that the peer lends: messages, and a place for them. An update from before the start counts from then on.
+     */
     private static final class Borrowing {
         private static final int NONE = -1;
 

@@ -9,7 +9,7 @@ import org.rdmasockets.verbs.MemoryRegion;
  * change the bytes all the same, at any time: it has a key for them. Threads: as the connection's.
  */
 public final class DirectReceiver {
-    /** What reads say while something is lent. */
+    /** The message of the exception that a read throws while something is lent. */
     public static final String STILL_OPEN = "what was received last is still open: close it before the next read";
 
     private final StreamConnection connection;

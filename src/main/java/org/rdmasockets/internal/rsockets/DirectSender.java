@@ -14,7 +14,7 @@ import org.rdmasockets.verbs.SendRequest;
  * write() or place() until all was taken; then wait until isSent(): from then on nothing reads from the memory
  * </pre>
  *
- * <p>Who has begun one such write ends it before anything else is written, or ends the connection.
+ * <p>A writer that has begun such a write ends it before it writes anything else, or ends the connection.
  *
  * <p>Threads: as the connection's.
  */
@@ -29,11 +29,11 @@ public final class DirectSender {
     private final boolean copiesAtPost;
     /** A write has begun and not all of it was taken. */
     private boolean unfinished;
-    /** What has begun goes into memory that the peer has mapped. */
+    /** The write that has begun goes into memory that the peer has mapped. */
     private boolean placing;
     /** A request of the write that has begun reads from the application's memory, as far as is known. */
     private boolean lent;
-    /** How many requests will have completed when nothing reads from the memory any more; 0 if nobody waits for it. */
+    /** The device no longer reads the memory once this many requests have completed; 0 if no writer waits for that. */
     private long sentAt;
 
     DirectSender(StreamConnection connection, MessageSender sendQueue, SendBuffer sendBuffer, StreamSettings settings) {
@@ -141,7 +141,7 @@ public final class DirectSender {
         return stillRead;
     }
 
-    /** Whether {@link #write} or {@link #place} has to be called again with the rest. */
+    /** Whether the writer has to call {@link #write} or {@link #place} again with the rest. */
     boolean isUnfinished() {
         return unfinished;
     }
@@ -151,12 +151,12 @@ public final class DirectSender {
         return placing ? connection.canPlace() : connection.canSend();
     }
 
-    /** Whether somebody waits for {@link #isSent}. */
+    /** Whether a writer waits for {@link #isSent}. */
     boolean isAwaited() {
         return sentAt != 0;
     }
 
-    /** Whether {@link #isSent} would say so. */
+    /** Whether {@link #isSent} would return true, if the connection has not failed. */
     boolean isRead() {
         return sendQueue.completed() >= sentAt;
     }

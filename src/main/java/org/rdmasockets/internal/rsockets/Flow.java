@@ -4,12 +4,12 @@ import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * How bytes get to the peer, and how each end learns what room there is at the other: what the kinds of stream differ
- * in. Everything else about a stream is the same in all of them, and in {@link StreamConnection}. What an end has to
- * tell the peer besides data goes in this order: an answer, SHUTDOWN or DISCONNECT, and the news of this kind.
+ * How bytes get to the peer, and how each end learns how much room there is at the other. Kinds of stream differ in
+ * this alone; everything else about a stream is the same in all of them, and in {@link StreamConnection}. Besides data,
+ * an end tells the peer in this order: an answer, SHUTDOWN or DISCONNECT, and the news of this kind.
  */
 abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, NegotiatingFlow {
-    /** Whose flow it is; told when something cannot be posted. */
+    /** The connection of this flow; told when something cannot be posted. */
     final StreamConnection connection;
     /** Has SHUTDOWN and DISCONNECT. */
     final ShutdownState closing;
@@ -22,7 +22,9 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Negotiatin
         sendQueue = parts.sendQueue();
     }
 
-    /** The parts that flows of a connection are made of. Nobody keeps it: each takes what it needs. */
+    /**
+     * The parts that flows of a connection are made of. No flow keeps this record: each takes the parts that it needs.
+     */
     record Parts(StreamConnection connection, MessageSender sendQueue, MessageReceiver receiveQueue, ChunkStock chunks,
             MemoryRegion remote, StreamSettings settings) {
         /** Where things lie in the remote region, and in the send queue's. */
@@ -37,7 +39,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Negotiatin
         }
     }
 
-    /** Which kind it is; what was proposed, as long as nothing was agreed. */
+    /** The kind of this flow; the proposed kind until the ends have agreed. */
     abstract FlowKind kind();
 
     /** Begins with what the peer sent, which was checked. Null if all is well, else what the peer did wrong before. */
@@ -46,7 +48,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Negotiatin
     /** How much may be sent now in one message, if it has a slot: bytes, 0 if no message may be sent. */
     abstract int room();
 
-    /** Somebody waits until {@link #room} is more than 0. */
+    /** Notes that a writer waits until {@link #room} is more than 0. */
     void awaitRoom() {}
 
     /** Begins a data message; the caller adds the payload, at most {@link #room}, and calls {@link #finish}. */
@@ -66,7 +68,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Negotiatin
      */
     abstract String arrived(int slot, int message, int lengthBytes);
 
-    /** What the peer has mapped; null if it may map nothing. */
+    /** The memory that the peer has mapped; null if it may map nothing. */
     MapTable maps() {
         return null;
     }

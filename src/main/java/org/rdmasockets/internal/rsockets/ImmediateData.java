@@ -42,8 +42,8 @@ final class ImmediateData {
     static final int MOVED_ON = 9;
 
     /**
-     * Argument of {@link #CONTROL}: the ring of the one who hears this has no room for the one who says it, who waits
-     * for {@link #WAKE}. Only between ends that agreed on {@link FlowKind#READ_RING}, as the next two.
+     * Argument of {@link #CONTROL}: the receiver's ring has no room for the sender of this, and the sender waits for
+     * {@link #WAKE}. Only between ends that agreed on {@link FlowKind#READ_RING}, as the next two.
      */
     static final int BLOCKED_BY_BYTES = 10;
     /** Argument of {@link #CONTROL}: likewise, all messages that may be on their way are. */

@@ -23,7 +23,7 @@ final class MapTable {
     static final int ENTRY_BYTES = 24;
     /** Where the entries begin in the remote region. */
     static final int OFFSET = RemoteTargetTable.ENTRIES * RemoteTargetTable.ENTRY_BYTES;
-    /** What {@link #find} gives if there is none. */
+    /** The result of {@link #find} if no entry has the offset. */
     static final int NONE = -1;
 
     private static final int ADDRESS_OFFSET = 8;

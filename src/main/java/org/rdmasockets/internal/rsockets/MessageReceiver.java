@@ -12,7 +12,7 @@ import org.rdmasockets.verbs.ReceiveRequest;
  * ones of data, whose credit was used up, and a few of the many that are kept for control messages.
  */
 final class MessageReceiver {
-    /** What one call of a device takes. */
+    /** Most receives that one call of a device posts. */
     private static final int MOST_FREE = 8;
     /** For receives without memory, all of which are equal but for their identifiers; never changed. */
     private static final ReceiveRequest EMPTY = new ReceiveRequest(1);

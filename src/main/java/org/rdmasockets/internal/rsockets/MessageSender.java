@@ -13,9 +13,9 @@ import org.rdmasockets.verbs.SendRequest;
  *
  * <p>Requests are numbered by the slots of a ring and complete in that order, so one completion also stands for all
  * requests before it. Of data on InfiniBand only so many are signalled that a sender never waits for one that is not:
- * the last of each quarter of the slots, or of the send ring. What is left after the last of them is confirmed when
- * somebody asks for it, see {@link #isUnsignalled}. On iWARP all are signalled, also the write before its message: the
- * completion of the message alone would not show that the kernel has let go of the payload.
+ * the last of each quarter of the slots, or of the send ring. Requests after the last signalled one are confirmed when
+ * {@link StreamConnection#confirm} asks for it, see {@link #isUnsignalled}. On iWARP all are signalled, also the write
+ * before its message: the completion of the message alone would not show that the kernel has let go of the payload.
  *
  * <p>A read has a slot of its own, and one is outstanding at most: soft-iWARP completes it after what was posted later.
  *
@@ -194,7 +194,7 @@ final class MessageSender {
         return unsignalled > 0;
     }
 
-    /** Posts a message without a payload. On InfiniBand it is a write of nothing: nobody checks where to. */
+    /** Posts a message without a payload. On InfiniBand it is a write of 0 bytes, whose address is not checked. */
     int postMessage(int kind, int message) {
         if (!immediateData) {
             return send(kind, message);

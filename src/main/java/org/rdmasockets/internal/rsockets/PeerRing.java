@@ -10,10 +10,10 @@ final class PeerRing {
     private final int credits;
     private long sent;
     private long sentMessages;
-    /** What the peer had read, and how many messages it had taken in, when we looked last. */
+    /** The bytes that the peer had read, and the messages that it had taken in, at our last look. */
     private long released;
     private long taken;
-    /** What we had sent when we decided to look last. */
+    /** The bytes and messages that we had sent when we last decided to look. */
     private long sentAtLook;
     private long sentMessagesAtLook;
 

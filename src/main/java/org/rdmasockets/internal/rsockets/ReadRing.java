@@ -7,19 +7,19 @@ import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * A flow into a ring of the peer, whose position this end reads by RDMA when it may run out of room. So who receives
- * sends nothing unless somebody waits for it, and does no more than to store how far it is; that is for streams that go
- * one way, and for receivers whose processors are dear.
+ * A flow into a ring of the peer, whose position this end reads by RDMA when it may run out of room. So a receiver only
+ * stores how far it is, and sends nothing unless the writer waits for it. This is for streams that go one way, and for
+ * receivers whose processors are dear.
  *
- * <p>Nobody asks again and again: a writer that finds the ring full, or all its messages on their way, says so ({@link
- * ImmediateData#BLOCKED_BY_BYTES}, {@link ImmediateData#BLOCKED_BY_MESSAGES}), and is woken ({@link
- * ImmediateData#WAKE}) once a quarter of the ring is free, or at once if it was for the messages: they have all been
- * taken in when the word arrives behind them. At most one of each is on its way, so the receives that no credit was
+ * <p>A writer does not ask again and again. If it finds the ring full, or all its messages on their way, it says so
+ * ({@link ImmediateData#BLOCKED_BY_BYTES}, {@link ImmediateData#BLOCKED_BY_MESSAGES}). The peer wakes it ({@link
+ * ImmediateData#WAKE}) once a quarter of the ring is free, or at once if it waits for messages: the peer has taken all
+ * of them in when the word arrives behind them. At most one of each is on its way, so the receives that no credit was
  * given for are enough for them.
  */
 final class ReadRing extends Flow {
     private static final int PARTS = 4;
-    /** Nobody has to be woken. */
+    /** The peer waits for nothing. */
     private static final int NOBODY = 0;
 
     private final ReceiveRing received;
@@ -37,7 +37,7 @@ final class ReadRing extends Flow {
     private boolean again;
     /** A writer waits for room. */
     private boolean wanted;
-    /** What the peer waits for, one of the words, or NOBODY. */
+    /** The word by which the peer said that it waits, or 0. */
     private int blockedPeer = NOBODY;
 
     ReadRing(Parts parts) {
@@ -128,8 +128,9 @@ final class ReadRing extends Flow {
     }
 
     /**
-     * The peer's position is here. One caught half changed tells nothing, perhaps for long: its thread may wait for a
-     * processor. So nobody reads again and again: a writer says that it waits, which the peer hears after that.
+     * Takes the peer's position, which a read has brought. A position caught half changed tells nothing, perhaps for
+     * long: the peer's thread may wait for a processor. So this end does not read again and again: a writer says that
+     * it waits, which the peer hears after it has changed the position.
      */
     @Override
     String learned() {

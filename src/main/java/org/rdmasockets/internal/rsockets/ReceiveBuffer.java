@@ -12,10 +12,10 @@ import org.rdmasockets.verbs.MemoryRegion;
  * | arrived, being read | being filled | lent |
  * </pre>
  *
- * <p>The peer may write into two chunks at a time, as in C. They are small in the beginning. When little is left of
- * them, bytes are about to hold the peer up, and large ones are asked for and lent beside them, also if nobody reads:
- * as with TCP, a writer may count on {@code SO_RCVBUF} bytes. To get large ones back from a peer that can do so, a
- * small one is offered in their place; see {@link #offer}.
+ * <p>The peer may write into two chunks at a time, as in C. They are small in the beginning. When little room is left
+ * in them, the peer is about to run out of it: large ones are asked for and lent beside them, even if the application
+ * does not read, because, as with TCP, a writer may count on {@code SO_RCVBUF} bytes. To get large ones back from a
+ * peer that can do so, a small one is offered in their place; see {@link #offer}.
  */
 final class ReceiveBuffer extends Received {
     /** Chunks that the peer may write into at a time. */
@@ -97,7 +97,7 @@ final class ReceiveBuffer extends Received {
         return filling.next == null && count <= AHEAD && offered == null && lentMore;
     }
 
-    /** What the peer may write at once; moves on to the next chunk if the current one is full. */
+    /** How many bytes the peer may write at once; moves on to the next chunk if the current one is full. */
     private int room() {
         if (filling != null && filling.room() == 0) {
             filling = filling.next;
@@ -140,7 +140,7 @@ final class ReceiveBuffer extends Received {
         return head.unreadOffset();
     }
 
-    /** Takes the oldest chunks out of the queue as long as nobody needs them. */
+    /** Takes the oldest chunks out of the queue as long as they are used up. */
     private void dropUsedUp() {
         while (head != null && head.isUsedUp()) {
             Chunk usedUp = head;

@@ -8,9 +8,9 @@ import org.rdmasockets.verbs.MemoryRegion;
 abstract class Received {
     /** Arrived and not yet read. */
     int unread;
-    /** Of that, what the reader looks at where it is: the beginning. */
+    /** Of these, the bytes at the beginning that the reader looks at in place. */
     private int viewed;
-    /** True once nobody will read: what arrives is free at once. */
+    /** True once the application will not read: the place of bytes that arrive is free at once. */
     private boolean discarding;
     /** Bytes were thrown away unread. */
     private boolean wasted;
@@ -27,7 +27,7 @@ abstract class Received {
     /** Where they begin in their region. */
     abstract long viewedOffset();
 
-    /** So many bytes have arrived; false if nobody will read them. */
+    /** Counts bytes that have arrived; false if the application will not read them. */
     final boolean add(int bytes) {
         unread += bytes;
         if (discarding) {
@@ -84,7 +84,9 @@ abstract class Received {
         }
     }
 
-    /** Throws away what is there and what will come, as soon as nobody looks at it. */
+    /**
+     * Throws away all unread bytes and all that will come; while the reader looks at some, from {@link #endView} on.
+     */
     final void discard() {
         discarding = true;
         wasted |= available() > 0;

@@ -11,7 +11,8 @@ import org.rdmasockets.verbs.SendRequest;
  * array: then nothing is kept here, and there is always room.
  *
  * <p>The ring is small in the beginning and lies in the connection's own region. While it holds writers up, a larger
- * one is asked for, which replaces it only when it has emptied: what is in it stays until it was sent.
+ * one is asked for. New bytes go into the larger one at once; the former ring stays until the device has sent all bytes
+ * in it.
  */
 final class SendBuffer {
     /** Less free room than this is not worth a message of its own (C's low-water mark). */
@@ -161,7 +162,7 @@ final class SendBuffer {
         }
     }
 
-    /** What the owner is to make: size of a ring in bytes, or 0. */
+    /** The size in bytes of the ring that the owner is to make; 0 for none. */
     int wanted() {
         return wanted;
     }

@@ -3,9 +3,9 @@ package org.rdmasockets.internal.rsockets;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * A flow of messages into receives that the peer has posted. Nobody writes into memory by its address: the end that
- * accepts opens none to its peer, and the end that proposes has some open, for the case that the peer knows rsockets'
- * own flow alone, and does not look at it otherwise. Each message takes a whole receive until it was read, however
+ * A flow of messages into receives that the peer has posted. Neither end writes into the other's memory by its address:
+ * the end that accepts opens none to its peer; the end that proposes has some open, in case the peer knows rsockets'
+ * own flow alone, and otherwise does not look at it. Each message takes a whole receive until it was read, however
  * short it is: so this flow is for writes of about the size of a receive.
  *
  * <p>Each end says in its private data how long a message may be that it takes, and how many credits the other has. A
@@ -19,7 +19,7 @@ final class SendReceive extends Flow {
     private final int maxWriteBytes;
     /** Most bytes that the peer takes in a message. */
     private int messageBytes;
-    /** What the message that was begun says. */
+    /** The {@link ImmediateData} of the message that was begun. */
     private int message;
 
     SendReceive(Parts parts) {

@@ -19,7 +19,10 @@ final class SendWindow {
     private static final int LIMIT_MASK = 0xFFFF;
     private static final int MOST_RESERVE_WITH_RETRY = 8;
     private static final int LEAST_RESERVE_WITHOUT_RETRY = 16;
-    /** What updates leave of the reserve: for SHUTDOWN, DISCONNECT, and updates without which the peer would starve. */
+    /**
+     * Updates leave this much of the reserve: for SHUTDOWN, DISCONNECT, and updates without which the peer would
+     * starve.
+     */
     private static final int URGENT_CONTROLS = 4;
 
     private int credits;
@@ -28,7 +31,7 @@ final class SendWindow {
     private int sent;
     private int limit;
 
-    /** Control messages that may still take a receive; null if the device tries again, and nobody needs to know. */
+    /** Control messages that may still take a receive; null, because they need no count, if the device tries again. */
     private final UnseenControls controls;
 
     /** A closed window; {@code retry} if the device tries again when the peer has no receive. */

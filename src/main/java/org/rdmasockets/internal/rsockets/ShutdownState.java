@@ -1,7 +1,7 @@
 package org.rdmasockets.internal.rsockets;
 
 /**
- * Which directions are open, and which message is due about it. The messages are C's:
+ * Knows which directions are open, and which message to the peer is due about it. The messages are C's:
  *
  * <pre>
  * we shut the output                      SHUTDOWN if we still take input, else DISCONNECT
@@ -24,7 +24,7 @@ package org.rdmasockets.internal.rsockets;
  * in everything; one in C ignores it, and goes when its program closes.
  */
 final class ShutdownState {
-    /** What {@link #due} returns when nothing is to be sent. */
+    /** The result of {@link #due} when nothing is to be sent. */
     static final int NOTHING = -1;
 
     private static final int INPUT_SHUT = 1;
@@ -45,7 +45,10 @@ final class ShutdownState {
     /** The peer is to be told that this end closes with data unread. */
     private static final int UNREAD_DUE = 4096;
 
-    /** What has happened: a set of these, all in one field, since each field more is memory of all idle connections. */
+    /**
+     * The events so far: a set of the above, all in one field, since each further field costs memory of every idle
+     * connection.
+     */
     private int happened;
 
     /** Both directions open; {@code unproven} if a completed message need not have arrived, as on iWARP. */
@@ -151,7 +154,9 @@ final class ShutdownState {
                 || (happened & (SHUTDOWN_SENT | INPUT_ENDED)) == (SHUTDOWN_SENT | INPUT_ENDED);
     }
 
-    /** Tells whether the peer may send data that somebody wants: false after its SHUTDOWN or DISCONNECT. */
+    /**
+     * Tells whether the peer sends no more data that counts: true after its SHUTDOWN, DISCONNECT or end after LEAVING.
+     */
     boolean isInputEnded() {
         return (happened & INPUT_ENDED) != 0;
     }

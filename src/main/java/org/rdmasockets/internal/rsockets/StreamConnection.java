@@ -31,7 +31,9 @@ public final class StreamConnection {
     private final MessageReceiver receiveQueue;
     private final StreamMemory memory;
     final ShutdownState closing;
-    /** What the ends have agreed on; until then, what keeps what comes early. Also what it has received. */
+    /**
+     * The flow that the ends have agreed on; until then, one that takes early messages. And the bytes it has received.
+     */
     private Flow flow;
     private Received received;
     /** The accepting end of iWARP must not speak before it has heard the other; see {@link #startAccepted}. */
@@ -87,7 +89,7 @@ public final class StreamConnection {
         received = flow.received();
     }
 
-    /** What the peer must know to write to us: the private data for connect or accept. */
+    /** The private data for connect or accept, which tells the peer where to write to us. */
     public ConnectData localData() {
         return RegionLayout.of(settings()).describe(remoteRegion);
     }
@@ -328,7 +330,7 @@ public final class StreamConnection {
         return length <= settings().sendBufferBytes() && failure == null && !aborted && closing.loseWrite();
     }
 
-    /** Notes that somebody waits for room at the peer, if so. */
+    /** Notes that a writer waits for room at the peer, if so. */
     void awaitRoom(boolean waiting) {
         if (waiting && !isSilent() && flow.room() == 0) {
             flow.awaitRoom();
@@ -347,7 +349,7 @@ public final class StreamConnection {
         }
     }
 
-    /** What sends from memory of the application. */
+    /** The sender from memory of the application; made by the first call. */
     public DirectSender directSender() {
         if (directSender == null) {
             directSender = new DirectSender(this, sendQueue, sendQueue.ring, settings());
@@ -360,7 +362,7 @@ public final class StreamConnection {
         failUnlessPosted("ibv_post_send", flow.finish(count, kept));
     }
 
-    /** What the ends have agreed on. */
+    /** The flow that the ends have agreed on; until then, one that takes early messages. */
     Flow carrier() {
         return flow;
     }
@@ -508,7 +510,7 @@ public final class StreamConnection {
         return closing.isPeerDisconnected();
     }
 
-    /** Whether somebody waits until the device has read memory of the application. */
+    /** Whether a writer waits until the device has read memory of the application. */
     public boolean isAwaited() {
         return directSender != null && directSender.isAwaited();
     }

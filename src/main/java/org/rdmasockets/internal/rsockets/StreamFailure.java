@@ -13,7 +13,7 @@ import org.rdmasockets.verbs.WorkCompletionStatus;
 public record StreamFailure(String message, String detail, boolean violation) {
     /** The JDK's text for a connection that broke. */
     public static final String CONNECTION_RESET = "Connection reset";
-    /** The JDK's text for writing where nobody reads any more. */
+    /** The JDK's text for a write to a peer that reads no more. */
     public static final String BROKEN_PIPE = "Broken pipe";
 
     /** Checks that there is a text. */
@@ -22,12 +22,12 @@ public record StreamFailure(String message, String detail, boolean violation) {
         Objects.requireNonNull(detail);
     }
 
-    /** The peer or the way to it is gone: "Connection reset". What arrived before can still be read. */
+    /** The peer or the way to it is gone: "Connection reset". Data that arrived before can still be read. */
     public static StreamFailure reset(String detail) {
         return new StreamFailure(CONNECTION_RESET, detail, false);
     }
 
-    /** Not the peer's doing, such as a deadline or a removed device. What arrived before can still be read. */
+    /** Not the peer's doing, such as a deadline or a removed device. Data that arrived before can still be read. */
     public static StreamFailure of(String message, String detail) {
         return new StreamFailure(message, detail, false);
     }

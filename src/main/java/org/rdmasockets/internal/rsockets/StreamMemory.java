@@ -55,8 +55,8 @@ public final class StreamMemory {
     }
 
     /**
-     * How much may arrive before somebody must take it in, also if nobody reads: so the connection learns in time what
-     * it lacks. Gives bytes, {@code Integer.MAX_VALUE} if it does not matter.
+     * How many bytes may arrive before a thread must take them in, even if the application does not read, so that the
+     * connection learns in time that it lacks memory; {@code Integer.MAX_VALUE} if it does not matter.
      */
     public int patienceBytes() {
         return supplied != null && chunks.canGrow() ? chunks.lowWater() : Integer.MAX_VALUE;

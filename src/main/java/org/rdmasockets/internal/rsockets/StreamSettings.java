@@ -19,7 +19,7 @@ import org.rdmasockets.verbs.Device;
  * @param firstChunkBytes size of the two chunks that an idle peer is lent, 1 to half of {@code receiveBufferBytes}
  * @param maxWriteBytes most bytes of one write, 1 to 2^29 - 1
  * @param maps how many pieces of memory the peer may map for this end, a number that {@link #possibleMaps} gives
- * @param flow what is proposed to the peer, or was agreed to
+ * @param flow the kind that is proposed to the peer, or was agreed to
  * @param messageBytes most bytes of a message for {@link FlowKind#SEND_RECEIVE}, 1 to {@link #MAX_MESSAGE_BYTES}
  */
 public record StreamSettings(boolean immediateData, boolean emptyReceive, boolean receiverNotReadyRetry,
@@ -189,7 +189,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
         return Math.min(CONTROL_RECEIVES, maxReceives / 2);
     }
 
-    /** What comes before the payload in a message that is sent, where there is no immediate data. */
+    /** Bytes before the payload in a message of {@link FlowKind#SEND_RECEIVE} without immediate data; otherwise 0. */
     int headerBytes() {
         return flow == FlowKind.SEND_RECEIVE && !immediateData ? ImmediateData.BYTES : 0;
     }
@@ -205,7 +205,7 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
         return 2L * firstChunkBytes;
     }
 
-    /** What the peer has to know of the flow: the size of the ring, or of a message. */
+    /** The size that the peer has to know of the flow: bytes of the ring, or of a message; 0 for rsockets' own. */
     long flowBytes() {
         return flow == FlowKind.CREDIT_RING ? 0 : flow == FlowKind.SEND_RECEIVE ? messageBytes : ringBytes();
     }

@@ -7,10 +7,10 @@
  * {@link org.rdmasockets.verbs.QueuePair}), and bytes pass through {@code read} and {@code write}, which never wait:
  * they say that nothing is there now.
  *
- * <p>What the ways differ in is behind one seam, {@code Flow}: how bytes get to the peer, and how each end learns what
- * room the other has. {@code CreditRing} is rsockets' own, {@code SendReceive} sends messages, {@code ReadRing} reads
- * how far the peer is. The end that connects proposes one in its private data, see
- * {@link org.rdmasockets.internal.rsockets.ConnectData}; with C it is always rsockets' own.
+ * <p>The ways differ behind one seam, {@code Flow}: how bytes get to the peer, and how each end learns how much room
+ * the other has. {@code CreditRing} is rsockets' own, {@code SendReceive} sends messages, {@code ReadRing} reads how
+ * far the peer is. The end that connects proposes one in its private data, see {@link
+ * org.rdmasockets.internal.rsockets.ConnectData}; with C it is always rsockets' own.
  *
  * <p>How that works: each end lends the other one pieces of its receive ring (<em>chunks</em>), announced by
  * writing their address, key and length into a table in the other's memory. Data is pushed by RDMA writes into the
@@ -24,8 +24,8 @@
  * messages.
  *
  * <p>The peer is hostile until checked. It can write at any time into the one region it has a key for, which holds the
- * table and the ring and nothing else; what is read from there is copied once, then checked. What breaks the protocol
- * ends the connection as a {@link org.rdmasockets.internal.rsockets.StreamFailure} and harms nothing else.
+ * table and the ring and nothing else; what is read from there is copied once, then checked. A violation of the
+ * protocol ends the connection as a {@link org.rdmasockets.internal.rsockets.StreamFailure} and harms nothing else.
  *
  * <p>Threads: no object here is thread-safe; the owner calls under one lock. Nothing here waits, looks at a clock, logs
  * or starts a thread, and nothing is allocated per message. The owner kills the queue pair, keeps deadlines and frees

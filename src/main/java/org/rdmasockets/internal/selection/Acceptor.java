@@ -128,7 +128,7 @@ public final class Acceptor implements AutoCloseable {
         return all;
     }
 
-    /** Takes all ports, and then listens, over TCP last: so nobody is taken by TCP where another transport comes. */
+    /** Takes all ports, and then listens, over TCP last: so TCP takes no client that another transport can serve. */
     private void listen(List<String> transports, Opener opener) throws IOException {
         InetSocketAddress next = local;
         for (String transport : transports) {
@@ -219,7 +219,7 @@ public final class Acceptor implements AutoCloseable {
             }
             return new SelectedConnection(connection, "the peer connected over it");
         } catch (Throwable e) {
-            connection.close(0); // an Error: nobody has it, and its peer shall not wait
+            connection.close(0); // an Error: no caller gets it, and its peer must not wait
             throw e;
         }
     }
@@ -236,7 +236,10 @@ public final class Acceptor implements AutoCloseable {
         }
     }
 
-    /** Stops listening, resets what nobody took, wakes all in {@link #accept}; the ports are free when this returns. */
+    /**
+     * Stops listening, resets connections that were not accepted, and wakes all threads in {@link #accept}; the ports
+     * are free when this returns.
+     */
     @Override
     public void close() {
         accepted.close();

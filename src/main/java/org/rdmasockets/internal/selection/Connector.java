@@ -51,7 +51,7 @@ public final class Connector implements AutoCloseable {
     /** The transport that the socket asks for, null for none. */
     private final String wish;
     private final InetSocketAddress local;
-    /** What holds local, null for nothing; set before publication. */
+    /** The holder of the local address, null for none; set before publication. */
     private final AutoCloseable reserved;
     /** Whether that port was asked for, and not chosen. */
     private final boolean portAsked;
@@ -61,7 +61,7 @@ public final class Connector implements AutoCloseable {
     private long timeoutNanos;
     /** The attempt in progress, null for none; protected by this. */
     private AutoCloseable attempt;
-    /** The connection that was made last and is nobody's yet; the connecting thread only. */
+    /** The connection that was made last, until {@link #connect} returns it; the connecting thread only. */
     private Connection made;
     /** How long the last attempt has waited for others; the connecting thread only. */
     private long waitedNanos;
@@ -83,9 +83,9 @@ public final class Connector implements AutoCloseable {
     }
 
     /**
-     * Takes a local address, perhaps the wildcard and port 0. Nobody knows yet whom to reach, so the port is TCP's
-     * unless another transport is asked for; a connection over another one has the same number there, and keeps TCP's,
-     * too. Throws {@code BindException} if it cannot be had.
+     * Takes a local address, perhaps the wildcard and port 0. The peer is not known yet, so the port is TCP's unless
+     * another transport is asked for; a connection over another one has the same number there, and keeps TCP's, too.
+     * Throws {@code BindException} if it cannot be had.
      */
     public static Connector open(String wish, InetSocketAddress local, PendingOptions wishes) throws IOException {
         if (local.isUnresolved()) {
@@ -113,10 +113,10 @@ public final class Connector implements AutoCloseable {
     }
 
     /**
-     * Connects, and uses this up whatever the outcome. A proxy may know a name that is not resolved. The time is in
-     * milliseconds, 0 for the default bound; what this process takes to load is not counted. Throws what the transport
-     * that was asked for throws, in {@code auto} what TCP does; {@code InterruptedIOException} if this virtual thread
-     * was interrupted (status left set), {@code SocketException} if this was closed meanwhile.
+     * Connects, once: this closes itself, even if the connect fails. A proxy may know a name that is not resolved. The
+     * time is in milliseconds, 0 for the default bound; the time that this process takes to load is not counted. Throws
+     * what the transport that was asked for throws, in {@code auto} what TCP does; {@code InterruptedIOException} if
+     * this virtual thread was interrupted (status left set), {@code SocketException} if this was closed meanwhile.
      */
     public SelectedConnection connect(InetSocketAddress remote, int millis, PendingOptions wishes) throws IOException {
         try {
@@ -139,7 +139,7 @@ public final class Connector implements AutoCloseable {
                 close();
             } finally {
                 if (made != null) {
-                    made.close(0); // an Error: nobody has it, and its peer shall not wait
+                    made.close(0); // an Error: no caller gets it, and its peer must not wait
                 }
             }
         }
@@ -222,7 +222,7 @@ public final class Connector implements AutoCloseable {
                 } catch (IOException e) {
                     rethrowIfEnded(e);
                     if (portAsked && e instanceof BindException && text(e).startsWith("Address already in use")) {
-                        throw e; // no two connections of this host have one port, over whatever they go
+                        throw e; // no two connections of this host have one port, over any transport
                     }
                     deadlineNanos = first ? later(deadlineNanos, begun) : deadlineNanos;
                     boolean absent = !(e instanceof SocketTimeoutException) && !isNotNow(e);
@@ -240,15 +240,15 @@ public final class Connector implements AutoCloseable {
         }
         Connection connection = lookedNanos == 0 ? connectOver(Policy.TCP, remote, deadlineNanos, wishes)
                 : connectHere(remote, deadlineNanos, wishes, lookedNanos);
-        failed.forEach(OUTCOMES::failed); // who is reached over TCP alone was not just about to start
+        failed.forEach(OUTCOMES::failed); // a server that only TCP reaches was not just about to start
         return new SelectedConnection(connection, connection.transport().equals(Policy.TCP) ? because()
                 : "its server has just begun to listen");
     }
 
     /**
-     * Connects over TCP within this host, where nobody listened over shared memory a moment ago. A server begins to
-     * listen over TCP a little later than over shared memory; so if TCP leads there within that time, the server has
-     * no shared memory. If it takes longer than that, shared memory is looked at again, and preferred.
+     * Connects over TCP within this host, where no server listened over shared memory a moment ago. A server begins to
+     * listen over TCP a little later than over shared memory; so if TCP leads there within that time, the server has no
+     * shared memory. If it takes longer than that, shared memory is looked at again, and preferred.
      */
     private Connection connectHere(InetSocketAddress remote, long deadlineNanos, PendingOptions wishes,
             long firstLookedNanos) throws IOException {
@@ -301,7 +301,7 @@ public final class Connector implements AutoCloseable {
                 + "=never forbids it; " + others.text());
     }
 
-    /** What can be known without trying. */
+    /** The reason why an attempt would be in vain, if one is known without an attempt. */
     private static Optional<String> whyVain(VerbsProvider provider, InetSocketAddress remote) {
         if (isHere(provider) && !Routes.endsHere(remote)) {
             return Optional.of(remote.getAddress() + " is not this host");
@@ -319,8 +319,8 @@ public final class Connector implements AutoCloseable {
     }
 
     /**
-     * One attempt, which leaves time to those that come after it, unless the peer answers. What fails on this host is
-     * not to be remembered: to ask again costs next to nothing, and the server may begin to listen just now.
+     * One attempt, which leaves time to those that come after it, unless the peer answers. A failure within this host
+     * is not remembered: another attempt costs next to nothing, and the server may begin to listen just now.
      */
     private Connection attempt(VerbsProvider provider, InetSocketAddress remote, long deadlineNanos,
             PendingOptions wishes, List<FailureCache.Attempt> failed) throws IOException {
@@ -337,7 +337,7 @@ public final class Connector implements AutoCloseable {
             OUTCOMES.succeeded(provider.name(), remote);
             return connection;
         } catch (IOException e) {
-            rethrowIfEnded(e); // which says nothing of the other end
+            rethrowIfEnded(e); // an end by the application says nothing about the peer
             long took = first && waitedNanos > 0 ? waitedNanos : System.nanoTime() - start;
             boolean hurried = e instanceof SocketTimeoutException && waitedNanos < Math.min(most, LEAST_PROOF_NANOS);
             if (!here && !hurried && !isNotNow(e)) {

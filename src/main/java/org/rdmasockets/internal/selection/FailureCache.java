@@ -17,13 +17,13 @@ class FailureCache {
     private static final long MAX_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final int MAX_ENTRIES = 1_024;
 
-    /** Who was tried over what; port 0 stands for all of the host. */
+    /** A transport and the address that was tried over it; port 0 stands for all ports of the host. */
     private record Target(String transport, InetAddress host, int port) {}
 
     /** An attempt that failed; {@code thisPortOnly} if it concerns that port alone, as when the host answered. */
     record Attempt(String transport, InetSocketAddress remote, String reason, boolean thisPortOnly, long tookNanos) {}
 
-    /** What is known, until when. */
+    /** The reason of a failure, when it was noted, and when it is forgotten. */
     private record Failure(String reason, long startNanos, long endNanos) {}
 
     /** The oldest first; protected by this. */

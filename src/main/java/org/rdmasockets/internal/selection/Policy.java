@@ -14,13 +14,13 @@ import java.util.concurrent.TimeUnit;
 import org.rdmasockets.internal.connection.Property;
 
 /**
- * The settings of the choice. A mistake in them is told to whoever wants to connect or listen.
+ * The settings of the choice. A mistake in them fails every connect and listen of a socket without a wish of its own.
  *
  * @param transport for sockets without a wish of their own, one of {@link #TRANSPORTS}
  * @param rules come before that, the first that matches
  * @param fallback whether {@code auto} may use TCP
  * @param attemptNanos longest time for one attempt of {@code auto}, in nanoseconds
- * @param mistake what is wrong with the settings, null if nothing is
+ * @param mistake the error in the settings, null if there is none
  */
 public record Policy(String transport, List<Rule> rules, boolean fallback, long attemptNanos, String mistake) {
     /** The first transport that leads to the peer. */
@@ -29,7 +29,7 @@ public record Policy(String transport, List<Rule> rules, boolean fallback, long 
     public static final String TCP = "tcp";
     /** The transport within one host. */
     static final String SHARED_MEMORY = "sharedmemory";
-    /** What can be asked for. */
+    /** The transports that sockets, rules and the property can ask for. */
     static final List<String> TRANSPORTS = List.of(AUTO, SHARED_MEMORY, "ibverbs", TCP);
 
     /** Names of system properties. */

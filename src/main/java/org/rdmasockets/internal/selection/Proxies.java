@@ -7,7 +7,7 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.List;
 
-/** What {@code java.net.Socket} asks before it connects: whether a SOCKS proxy leads there. Any thread may ask. */
+/** Asks, as {@code java.net.Socket} does before it connects, whether a SOCKS proxy leads there. Any thread may ask. */
 final class Proxies {
     /** Read once, as in the JDK. */
     private static final boolean SYSTEM = Boolean.getBoolean("java.net.useSystemProxies");
@@ -19,7 +19,7 @@ final class Proxies {
         ProxySelector selector = ProxySelector.getDefault();
         if (selector == null || selector.getClass().getModule() == Object.class.getModule() && !SYSTEM
                 && System.getProperty("socksProxyHost") == null) {
-            return false; // what the JDK's own would say
+            return false; // as the JDK's own selector would answer
         }
         return Asked.leadsTo(selector, remote);
     }

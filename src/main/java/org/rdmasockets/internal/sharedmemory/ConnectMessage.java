@@ -12,7 +12,7 @@ import org.rdmasockets.internal.sharedmemory.link.RingEntry;
 import org.rdmasockets.verbs.ConnectionParameters;
 
 /**
- * What two processes tell each other when they connect, as the payload of an entry, in network order:
+ * The greeting that two processes exchange when they connect, as the payload of an entry, in network order:
  * <pre>
  *   8  number of the sender's protection domain: its regions carry the same number
  *   4  responder resources, initiator depth, retry count, receiver-not-ready retry count
@@ -22,7 +22,7 @@ import org.rdmasockets.verbs.ConnectionParameters;
  * </pre>
  *
  * @param domain number of the sender's protection domain
- * @param parameters what the sender asks for, or answers
+ * @param parameters the parameters that the sender asks for, or answers with
  * @param destination the address that was asked for
  * @param source the address of the connecting end
  */

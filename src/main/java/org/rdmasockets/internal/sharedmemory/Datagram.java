@@ -7,8 +7,8 @@ import org.rdmasockets.verbs.Gid;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * What a datagram is on its way: a routing header and data (InfiniBand specification, 8.3), for one sender and one send
- * at a time.
+ * A datagram on its way: a routing header and data (InfiniBand specification, 8.3), for one sender and one send at a
+ * time.
  *
  * <pre>
  * 0  version 6, class, flow label   4  payload length   6  next header   7  hop limit   8  source GID   24  destination

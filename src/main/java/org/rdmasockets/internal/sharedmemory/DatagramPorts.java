@@ -20,9 +20,9 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Who takes datagrams at which address of this host, in this process and in others. A datagram is lost, and nobody is
- * told, where its port has gone or has no room, and where the ring to its process is full. Any thread may call
- * anything; somebody has to wait with an event poller of the provider.
+ * The receivers of datagrams at addresses of this host, in this process and in others. A datagram is lost without
+ * notice where its port has gone or has no room, and where the ring to its process is full. Any thread may call
+ * anything; a thread has to wait with an event poller of the provider.
  */
 public final class DatagramPorts {
     /** Longest datagram, in bytes. */
@@ -32,7 +32,7 @@ public final class DatagramPorts {
     private static final int V6_BYTES = 16;
     private static final int PORT_MASK = 0xFFFF;
     private static final int MOST_ROUTES = 1024;
-    /** How long it is believed that nobody takes datagrams at an address. */
+    /** How long the outcome counts that no process takes datagrams at an address. */
     private static final long REFUSED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final InetAddress WILDCARD = InetAddress.ofLiteral("0.0.0.0");
 
@@ -47,7 +47,7 @@ public final class DatagramPorts {
         /** Tells whether there is room, before data is copied; false to drop it. */
         boolean hasRoom(int bytes);
 
-        /** Takes a datagram, in an array of its own, of whoever says to have sent it. */
+        /** Takes a datagram, in an array of its own, from the address that its sender claims. */
         void take(InetSocketAddress source, byte[] data);
     }
 
@@ -72,7 +72,7 @@ public final class DatagramPorts {
         }
     }
 
-    /** The way to whoever takes datagrams at an address. */
+    /** The way to the process that takes datagrams at an address. */
     public final class Route implements DialHandler {
         private final InetSocketAddress destination;
         private final CountDownLatch known = new CountDownLatch(1);
@@ -145,7 +145,7 @@ public final class DatagramPorts {
             return known.await(nanos, TimeUnit.NANOSECONDS);
         }
 
-        /** Why this leads nowhere, now; null if it leads to somebody. */
+        /** The reason why this leads nowhere now; null if it leads to a process. */
         public String refusal() {
             return known.getCount() > 0 ? "the search for a process there goes on" : refusal;
         }
@@ -246,7 +246,7 @@ public final class DatagramPorts {
             routes.values().removeIf(Route::isOver);
         }
         if (routes.size() >= MOST_ROUTES) {
-            routes.values().forEach(Route::giveUp); // those who wait for one are told at their deadline
+            routes.values().forEach(Route::giveUp); // threads that wait for one are told at their deadline
             routes.clear();
         }
     }

@@ -16,8 +16,8 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * A queue pair for datagrams to queue pairs of this process. A datagram is copied from the sender's memory into the
- * receive inside the post. It is lost, and nobody is told, where the target does not exist or is not ready, has another
- * key or has no receive posted. One that is longer than the receive completes that with an error.
+ * receive inside the post. It is lost without notice where the target does not exist or is not ready, has another key
+ * or has no receive posted. One that is longer than the receive completes that with an error.
  */
 final class DatagramQueuePair extends QueueOwner {
     private final HandleTable<DatagramQueuePair> table;
@@ -58,12 +58,12 @@ final class DatagramQueuePair extends QueueOwner {
 
     @Override
     void receivesArrived() {
-        // Nobody waits for receives: what found none is lost.
+        // No thread waits for receives: a datagram that found none is lost.
     }
 
     @Override
     public int postSend(SendRequest request) {
-        StackRoom.ensureSection(); // what is entered has to be left
+        StackRoom.ensureSection(); // memory that is entered has to be left
         boolean unreported;
         synchronized (datagram) {
             QueuePairState now = state;
@@ -106,7 +106,7 @@ final class DatagramQueuePair extends QueueOwner {
         return send && leads && ready && fits && !misplaced ? POSTED : Errno.EINVAL.number();
     }
 
-    /** Copies the data to whom it is for, if there is anybody; how the request ends. */
+    /** Copies the data to the target queue pair, if there is one; gives the status of the request. */
     private int deliver(SendRequest request) {
         if (!ScatterGatherCopier.enter(request, domain, false)) {
             return Status.LOCAL_PROTECTION;

@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
  * The waits that end at a deadline: of a send for a receive, of an identifier for another process. They have no thread
  * of their own: pollers sleep until the nearest deadline at most, and each thread that polls looks here.
  *
- * <p>A nearer one wakes the pollers: it is noted before the look at who sleeps, and a poller says that it sleeps before
- * it reads the nearest.
+ * <p>A nearer one wakes the pollers: it is noted before the look whether a poller sleeps, and a poller says that it
+ * sleeps before it reads the nearest.
  */
 final class Deadlines {
     /** Stands for no deadline. */
@@ -54,7 +54,7 @@ final class Deadlines {
         }
     }
 
-    /** Forgets what waits for nothing any more; without this the next look does. */
+    /** Forgets a wait that is over; without this the next look does. */
     void remove(Expiring one) {
         waiting.remove(one);
     }
@@ -70,7 +70,7 @@ final class Deadlines {
         return at != NEVER && System.nanoTime() - at >= 0;
     }
 
-    /** Lets all that wait look at the clock, and forgets those that wait no more. No lock is held. */
+    /** Calls {@link Expiring#lookAtDeadline} of every wait, and forgets those that are over. No lock is held. */
     void expire() {
         int seen;
         synchronized (this) {

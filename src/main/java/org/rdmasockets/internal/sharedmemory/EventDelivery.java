@@ -27,8 +27,8 @@ abstract class EventDelivery implements ConnectionIdentifier {
     }
 
     /**
-     * Gives an event to the handler; false if nobody got it: there is no handler, or this was stopped. If the handler
-     * throws an {@code Error}, it shall get the event again.
+     * Gives an event to the handler; false if there is no handler, or this was stopped. If the handler throws an
+     * {@code Error}, it shall get the event again.
      */
     final boolean dispatch(ConnectionEvent event) {
         ConnectionHandler current;
@@ -53,8 +53,8 @@ abstract class EventDelivery implements ConnectionIdentifier {
     }
 
     /**
-     * Gives an answer to a handler that takes it at once, whatever thread this is; false to leave it to the manager.
-     * The monitor of this is held, so it is not stopped meanwhile.
+     * Gives an answer to a handler that takes it at once, on any thread; false to leave it to the manager. The monitor
+     * of this is held, so it is not stopped meanwhile.
      */
     final boolean answerAtOnce(ConnectionEvent event) {
         assert Thread.holdsLock(this);

@@ -8,10 +8,10 @@ import java.util.Arrays;
  * once.
  */
 class IdQueue {
-    /** Whoever posts its receives in turn has the rest of one turn and the beginning of the next. */
+    /** A queue pair that posts its receives in turn has the rest of one turn and the beginning of the next. */
     private static final int FIRST_ROOM = 2;
 
-    /** With what each run begins, and its length after it; as many runs as a power of two. */
+    /** The first identifier of each run, and its length after it; as many runs as a power of two. */
     private long[] runs = new long[2 * FIRST_ROOM];
     /** The oldest run, and how many there are. */
     private int head;

@@ -22,7 +22,7 @@ import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * This process's end of a link: finds the connection that an entry is for, and lets go on what had to wait.
+ * This process's end of a link: finds the connection that an entry is for, and resumes requests that had to wait.
  *
  * <p>Every entry is a stranger's word until it was checked. An entry that an honest peer never writes ends the link,
  * and with it the connections to that one process.
@@ -49,7 +49,7 @@ final class LinkDispatcher implements LinkHandler {
     static final int OPEN_WRITE = 9;
     /** A request has arrived and is answered later. */
     static final int ACKNOWLEDGE = 10;
-    /** No entry: what every connection of a dead link is told. */
+    /** No entry: the kind that every connection of a dead link is told. */
     static final int LINK_DIED = -1;
 
     /**
@@ -114,7 +114,7 @@ final class LinkDispatcher implements LinkHandler {
     /** The next of those, while this is among them; for {@link Links}. */
     LinkDispatcher nextBusy;
     private volatile boolean closed;
-    /** For all who know no other; never changed. */
+    /** For all domains that know no other link; never changed. */
     final LinkDispatcher[] alone = {this};
 
     LinkDispatcher(SharedMemoryFabric fabric, Link link) {
@@ -128,7 +128,7 @@ final class LinkDispatcher implements LinkHandler {
         return !closed && link.isOpen();
     }
 
-    // What this process does.
+    // Requests of this process.
 
     /** Asks for a connection; throws if the link has no slot, or is dead. */
     void connect(SharedMemoryIdentifier identifier, ConnectionParameters parameters) throws VerbsException {
@@ -254,7 +254,7 @@ final class LinkDispatcher implements LinkHandler {
         }
         if (kind == FAILED) {
             writer.notifyPeer();
-        } else if (kind != END || !peer.endReceived) { // else nobody waits for it
+        } else if (kind != END || !peer.endReceived) { // else the peer does not wait for it
             ring();
         }
         return true;
@@ -351,7 +351,7 @@ final class LinkDispatcher implements LinkHandler {
         waiting.add(queue);
     }
 
-    // What comes.
+    // Entries of the peer.
 
     /** Looks so many times, or until {@link #poll} may have something to do; for a thread that spins. */
     boolean spin(int looks) {
@@ -380,7 +380,7 @@ final class LinkDispatcher implements LinkHandler {
         lookAgain();
     }
 
-    /** Lets whoever waits come back to this. Takes no memory. */
+    /** Lets waiting threads come back to this. Takes no memory. */
     private void lookAgain() {
         postpone();
         for (SharedMemoryCompletionQueue queue : served) {
@@ -422,7 +422,7 @@ final class LinkDispatcher implements LinkHandler {
         goOn();
     }
 
-    /** Lets go on what had to wait. */
+    /** Resumes all that had to wait. */
     private void goOn() {
         try {
             if (lost != null) {
@@ -501,11 +501,11 @@ final class LinkDispatcher implements LinkHandler {
             LIMITED.error("a link to process {} ends by a fault in this library; please report it", link.peerProcess(),
                     e);
         } catch (OutOfMemoryError noMemory) {
-            return; // whoever uses the link hears of it all the same
+            return; // users of the link hear of it all the same
         }
     }
 
-    /** Lets whoever waits go on with the entries that are left. */
+    /** Lets a waiting thread go on with the entries that are left. */
     private void postpone() {
         if (!postponed.getAndSet(true)) {
             fabric.links.drainLater(this);
@@ -518,7 +518,7 @@ final class LinkDispatcher implements LinkHandler {
         try {
             onDoorbell(link);
             if (lost instanceof Error e) {
-                throw e; // whoever waits pauses: memory comes back or not
+                throw e; // the waiting thread pauses: memory comes back or not
             }
         } catch (Throwable e) {
             postpone();
@@ -648,7 +648,7 @@ final class LinkDispatcher implements LinkHandler {
             if (!peer.spoilLast(entry.kind())) {
                 return false;
             }
-            lost = lost == null ? link : lost; // whoever breaks up now may have looked before
+            lost = lost == null ? link : lost; // a thread in breakUp may have looked before
         }
         return true;
     }

@@ -19,7 +19,7 @@ final class Links implements LinkOwner {
     private volatile LinkHub hub;
     /** The last of the links with more entries than one call of the waiting thread takes; each knows the one before. */
     private final AtomicReference<LinkDispatcher> busy = new AtomicReference<>();
-    /** Who was found to listen where. */
+    /** The processes that were found to listen, by address. */
     private final Map<InetSocketAddress, Route> routes = new ConcurrentHashMap<>();
 
     /** A process that listens on an address, as long as it has given up no more names. */
@@ -78,12 +78,12 @@ final class Links implements LinkOwner {
         }
     }
 
-    /** Nobody listens on an address any more. */
+    /** Forgets a route: no process listens on the address any more. */
     void forgetRoute(InetSocketAddress destination) {
         routes.remove(destination);
     }
 
-    /** Remembers a link that has more entries; whoever waits goes on with it. Takes no memory. */
+    /** Remembers a link that has more entries; a waiting thread goes on with it. Takes no memory. */
     void drainLater(LinkDispatcher end) {
         LinkDispatcher before;
         do {

@@ -21,7 +21,7 @@ final class LocalAddresses {
 
     /**
      * An address, or one asked for before if that is equal, also in its name: thousands of connections may lead to one
-     * place. They share the host name, too, once somebody has looked it up; it does not show in later ones.
+     * place. They share the host name, too, once a thread has looked it up; it does not show in later ones.
      */
     static InetSocketAddress recent(InetSocketAddress address) {
         String text = address.getAddress().toString(); // with the name, if it has one
@@ -65,8 +65,8 @@ final class LocalAddresses {
 
     /**
      * An address with the objects of another, which is kept in any case, as far as these are equal: a host has few
-     * addresses, and may have thousands of connections. Not with those of one whose name somebody has given or looked
-     * up: the name would show.
+     * addresses, and may have thousands of connections. Nothing is shared with an address whose name was given or
+     * looked up: the name would show.
      */
     static InetSocketAddress sharing(InetSocketAddress address, InetSocketAddress known) {
         InetAddress host = known.getAddress();

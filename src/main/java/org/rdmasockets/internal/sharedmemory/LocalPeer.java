@@ -6,19 +6,21 @@ import org.rdmasockets.internal.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**
- * The other end is a queue pair of this process. Writes with immediate data are left to who polls there; what else its
- * receive queue is told, the sender's thread does.
+ * The other end is a queue pair of this process. Writes with immediate data are left to the thread that polls there;
+ * the sender's thread tells its receive queue of all else.
  */
 final class LocalPeer implements Peer {
     private final HandleTable<SharedMemoryRegion> regions;
     private final SharedMemoryQueuePair target;
-    /** The target's, at hand: what leads there is written by its processor for each message. */
+    /** The target's, kept here: for each message, its processor writes to the objects that lead there. */
     private final ReceiveQueue receives;
     /** Where they complete. */
     private final SharedMemoryCompletionQueue completions;
-    /** What is left to who polls there. */
+    /** The writes that are left to the thread that polls there. */
     private final WriteQueue arrivals;
-    /** Whether it has receives of its own; who shares receives gets one for a message only once that is there. */
+    /**
+     * Whether it has receives of its own; a queue pair with shared ones gets one for a message only once that is there.
+     */
     private final boolean ownReceives;
     /** How many of the other end's receives were used, wrapping around; guarded by the send queue, as all below. */
     private int consumed;
@@ -87,13 +89,13 @@ final class LocalPeer implements Peer {
         if (status == Status.SUCCESS) {
             consumed++;
             if (posted - consumed < 0) {
-                posted = consumed; // nobody looked for long; the difference must not wrap around
+                posted = consumed; // there was no look for long; the difference must not wrap around
             }
         }
         return status;
     }
 
-    /** Whether a write may be left to who polls at the other end: if somebody does, and there is a receive. */
+    /** Whether a write may be left to a thread that polls at the other end: if one does, and there is a receive. */
     private boolean mayLeave() {
         return ownReceives && !arrivals.isArmed() && hasReceive();
     }
@@ -105,12 +107,13 @@ final class LocalPeer implements Peer {
         return posted - consumed > 0;
     }
 
-    /** Leaves a write to who polls; false if it cannot be left. */
+    /** Leaves a write to the polling thread; false if it cannot be left. */
     private boolean leave(PendingSend notice) {
         if (!locked) {
             lock();
         }
-        // Who fails is not ready any more, then waits for this lock, and then takes in what was left before.
+        // A queue pair that fails is first not ready any more, then waits for this lock, and then takes in what was
+        // left before.
         long entry = target.isReady() ? arrivals.leave(receives, notice.lengthBytes, notice.immediate) : -1;
         if (entry >= 0) {
             left = entry;
@@ -118,9 +121,9 @@ final class LocalPeer implements Peer {
         return entry >= 0;
     }
 
-    /** Does what who polls would have done, if nobody does any more. */
+    /** Does the work of the polling thread, if no thread polls any more. */
     private void bringIfArmed(PendingSend notice) {
-        // The fence is between our entry and the flag; who arms looks for entries after it has set that.
+        // The fence is between our entry and the flag; a thread that arms looks for entries after it has set that.
         VarHandle.fullFence();
         if (arrivals.isArmed() && arrivals.takeIn()) {
             notice.unreported(completions);
@@ -139,7 +142,8 @@ final class LocalPeer implements Peer {
 
     @Override
     public void catchUp() {
-        // A failure does not overtake what was left: who fails takes that in before it completes the rest.
+        // A failure does not overtake what was left: a queue pair that fails takes that in before it completes the
+        // rest.
     }
 
     @Override

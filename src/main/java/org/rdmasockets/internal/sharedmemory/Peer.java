@@ -17,7 +17,7 @@ interface Peer {
      */
     ReachableMemory memory(int key, long address, long length, AccessFlag needed);
 
-    /** Ends the access; but who may go on with the same memory may stay until {@link #leaveAll}. */
+    /** Ends the access; but this may stay in memory that the next request may use, until {@link #leaveAll}. */
     default void leave(ReachableMemory entered) {
         entered.leave();
     }

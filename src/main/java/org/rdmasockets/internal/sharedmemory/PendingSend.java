@@ -62,7 +62,7 @@ final class PendingSend {
         joinedImmediate = request.joinedImmediate();
     }
 
-    /** Becomes what another notice is, and takes the bytes that it kept; but it joins nothing, nor is it joined. */
+    /** Becomes a copy of another notice, and takes the bytes that it kept; but it joins nothing, nor is it joined. */
     void takeOver(PendingSend other) {
         joined = false;
         open = false;
@@ -123,7 +123,7 @@ final class PendingSend {
         }
     }
 
-    /** Leaves the report of a peer's completions to whoever holds this, whether this was told or not. */
+    /** Leaves the report of a peer's completions to the holder of this, whether this was told or not. */
     void unreported(SharedMemoryCompletionQueue queue) {
         unreported = queue;
     }
@@ -135,7 +135,7 @@ final class PendingSend {
         return queue;
     }
 
-    /** What its completion says. */
+    /** The opcode of its completion. */
     CompletionOpcode completionOpcode() {
         return switch (opcode) {
             case SEND, SEND_WITH_IMMEDIATE -> CompletionOpcode.SEND;

@@ -17,9 +17,9 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * The holders of addresses and ports in this process. Listeners and whoever asked for a port hold it alone. The port of
- * a connection is no other connection's on this host: among the processes of this user by a lock, and it is none that
- * the kernel chooses for TCP. It keeps nobody from listening there.
+ * The holders of addresses and ports in this process. A listener, or a caller that asked for a port, holds it alone.
+ * The port of a connection is no other connection's on this host: among the processes of this user by a lock, and it is
+ * none that the kernel chooses for TCP. A port that was chosen for a connection stays free for listeners.
  */
 final class PortTable {
     private static final Path KERNELS_RANGE = Path.of("/proc/sys/net/ipv4/ip_local_port_range");
@@ -31,7 +31,7 @@ final class PortTable {
     /** Most ports that are held without need. */
     private static final int MOST_KEPT = 64;
 
-    /** An address and port that somebody holds. */
+    /** An address and port that are held. */
     static final class Claim {
         final InetSocketAddress address;
         /** As an object, so that to give it back needs no memory. */
@@ -44,7 +44,7 @@ final class PortTable {
         private boolean released;
         /** Whether it holds the port among processes; guarded by the table. */
         private boolean locked;
-        /** Who listens there, or null; guarded by the table. */
+        /** The listener there, or null; guarded by the table. */
         private SharedMemoryIdentifier listener;
         /** The name by which other processes find this one, or null; guarded by the table. */
         private LinkListener name;
@@ -90,8 +90,8 @@ final class PortTable {
 
     /**
      * Takes an address or wildcard and a port, 0 for a free one, alone, among all processes of this user. For a port
-     * that was chosen, {@link #name} follows if somebody is to listen there. Throws {@link Errno#EADDRINUSE} if it is
-     * taken, or no port is free.
+     * that was chosen, {@link #name} follows if the caller is going to listen there. Throws {@link Errno#EADDRINUSE} if
+     * it is taken, or no port is free.
      */
     Claim claim(InetSocketAddress wanted) throws VerbsException {
         fabric.links.hub(); // or says why there is no shared memory here
@@ -195,7 +195,7 @@ final class PortTable {
         return 0;
     }
 
-    /** A port that nobody holds, locked, or 0. */
+    /** A port that is not held, now locked; 0 if there is none. */
     private int freePort() {
         int before = keptPort();
         if (before != 0) {
@@ -275,7 +275,7 @@ final class PortTable {
         }
     }
 
-    /** Says who listens at a claim. */
+    /** Sets the listener at a claim. */
     synchronized void listen(Claim claim, SharedMemoryIdentifier listener) {
         claim.listener = listener;
     }

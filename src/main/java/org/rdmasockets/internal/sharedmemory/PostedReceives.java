@@ -6,8 +6,8 @@ import org.rdmasockets.verbs.ScatterGatherList;
 
 /**
  * Receives in the order in which they were posted, by their identifiers, with the pieces of memory that each has.
- * Guarded by the lock of whom they belong to. It makes arrays when they are first needed: most queues never have
- * receives with memory, their data comes with immediate data, elsewhere.
+ * Guarded by the lock of their owner. It makes arrays when they are first needed: most queues never have receives with
+ * memory, their data comes with immediate data, elsewhere.
  */
 final class PostedReceives extends IdQueue {
     final int most;

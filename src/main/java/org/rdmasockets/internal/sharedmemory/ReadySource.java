@@ -4,13 +4,13 @@ import java.util.Arrays;
 import org.rdmasockets.verbs.EventSource;
 
 /**
- * An event source that is ready while it holds events. Whoever adds an event calls {@link #signal} afterwards, which
- * ends the wait of every poller that has this source.
+ * An event source that is ready while it holds events. A thread that adds an event calls {@link #signal} afterwards,
+ * which ends the wait of every poller that has this source.
  */
 abstract class ReadySource implements EventSource {
     private static final SharedMemoryEventPoller[] NONE = {};
 
-    /** Whom to wake; replaced, never changed. Written under this monitor. */
+    /** The pollers to wake; replaced, never changed. Written under this monitor. */
     private volatile SharedMemoryEventPoller[] pollers = NONE;
 
     /** Whether events wait to be drained; any thread. */
@@ -19,7 +19,7 @@ abstract class ReadySource implements EventSource {
     /** Whether close was called, so that pollers may drop this; any thread. */
     abstract boolean isClosed();
 
-    /** Wakes whoever waits for this; after the event can be seen by {@link #isReady}. */
+    /** Wakes the pollers that wait for this; after the event can be seen by {@link #isReady}. */
     final void signal() {
         for (SharedMemoryEventPoller poller : pollers) {
             poller.signal();

@@ -80,7 +80,7 @@ final class ReceiveQueue {
 
     /** Posts a receive: POSTED or an error number. The caller wakes the peer if {@link #takeStarving} says so. */
     synchronized int post(ReceiveRequest request) {
-        StackRoom.ensureSection(); // what takes room has to be posted
+        StackRoom.ensureSection(); // a request that takes room has to be posted
         int result = post(request, request.workRequestId());
         publishPosted();
         return result;
@@ -243,8 +243,8 @@ final class ReceiveQueue {
     }
 
     /**
-     * Completes the oldest receive by a write with immediate data that was left to who takes it in. Tells whether that
-     * has to be reported; not if receives complete as flushed, which they may since it was left.
+     * Completes the oldest receive by a write with immediate data that was left to the thread that takes it in. Tells
+     * whether that has to be reported; not if receives complete as flushed, which they may since it was left.
      */
     synchronized boolean arrived(int length, int immediate) {
         return receives.size() > 0 && received(false, length, true, immediate);

@@ -19,7 +19,7 @@ import org.rdmasockets.verbs.VerbsException;
  * <p>The regions of the other side that it looked up last are guarded by the send queue.
  */
 final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
-    /** What the other side knows of a request that it has not answered. */
+    /** The wait for a receive of the other side per retry, in nanoseconds: the default of the connection manager. */
     private static final long NOT_READY_NANOS = 655_360_000;
     private static final byte[] NO_DATA = {};
     /** A connection that says less is no reason to map a page of the other side's memory. */
@@ -143,7 +143,10 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
         }
     }
 
-    /** The writer, locked. The slot is open while the other side is alive: who closes it waits for the send queue. */
+    /**
+     * The writer, locked. The slot is open while the other side is alive: a thread that closes it waits for the send
+     * queue.
+     */
     private RingWriter lock() {
         if (!locked) {
             writer.lockMapped();
@@ -420,7 +423,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
         return true;
     }
 
-    // What comes, in the order of the ring.
+    // Entries of the other side, in the order of the ring.
 
     /** Our request was accepted. */
     void onAccept(RingEntry entry) {
@@ -538,7 +541,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
     void onInlineWrite(RingEntry entry) {
         SharedMemoryQueuePair own = queuePair;
         if (own == null || own.state() == QueuePairState.ERROR) {
-            return; // what it would be written to may serve something else by now
+            return; // its target may serve something else by now
         }
         int bytes = entry.payloadBytes();
         long address = entry.first();
@@ -655,7 +658,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
             }
             released = true;
             endSent = true; // the slot may soon be another's
-            alive = false; // nobody touches the other side's memory after the slot is closed
+            alive = false; // no thread touches the other side's memory after the slot is closed
             own = queuePair;
         }
         end.forget(this);

@@ -19,7 +19,7 @@ final class RouteSearch implements DialHandler, Deadlines.Expiring {
     private LinkConnector dial;
     private long deadline;
     private boolean searching;
-    /** Whom to dial again, because the listener had too much to do, or null. */
+    /** The address to dial again, because the listener had too much to do, or null. */
     private InetSocketAddress busy;
     private long nextAttempt;
     /** The link to that process; null until it is found. */

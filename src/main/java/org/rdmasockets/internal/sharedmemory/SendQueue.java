@@ -14,15 +14,16 @@ import org.rdmasockets.verbs.ScatterGatherList;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * The send queue of a queue pair. What touches memory, here or at the peer, is done inside the post, in the caller's
- * thread. Then the peer is told, where it must know, and the request completes; what cannot be told yet waits in order
- * behind what cannot be told either, with its bytes copied: so memory may be reused as soon as a post returns.
+ * The send queue of a queue pair. The memory part of a request, here or at the peer, is done inside the post, in the
+ * caller's thread. Then the peer is told, where it must know, and the request completes. A request that cannot be told
+ * yet waits in order behind others that cannot be told either, with its bytes copied: so memory may be reused as soon
+ * as a post returns.
  *
  * <p>A refusal by the peer fails the request only after what the peer told before was taken in: it may have said its
  * last word and left, and that word lies between processes, unread.
  *
- * <p>That a write is seen by the peer before an earlier send is told is allowed: a device may retry the send while the
- * bytes of the write are on their way, and the peer may only rely on what it was told.
+ * <p>The peer may see a write before it is told of an earlier send: a device may retry the send while the bytes of the
+ * write are on their way, and the peer may only rely on what it was told.
  *
  * <p>The monitor is taken before that of any receive queue or completion queue. Nothing is called under it that takes
  * the lock of another send queue: what a failure means for the peer is done by {@link #settle}, after it was left.
@@ -90,7 +91,7 @@ final class SendQueue implements Deadlines.Expiring {
 
     /** Posts a request: {@link QueuePair#POSTED}, {@link QueuePair#JOINED} or an error number. */
     int post(SendRequest request) {
-        StackRoom.ensureSection(); // what is entered has to be left
+        StackRoom.ensureSection(); // memory that is entered has to be left
         int result;
         boolean unsettled;
         boolean ours;

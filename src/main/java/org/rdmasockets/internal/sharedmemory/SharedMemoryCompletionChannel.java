@@ -16,7 +16,7 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
     private SharedMemoryCompletionQueue last;
     /** Whether there are any; written under the lock of events. */
     private volatile boolean ready;
-    /** Takes events of posts; null if nobody offered to. */
+    /** Takes events of posts; null if no handler was set. */
     private volatile Predicate<? super CompletionQueue> handler;
     private volatile boolean closed;
 
@@ -52,7 +52,7 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
             taken = !closed && taker != null && taker.test(queue);
         } finally {
             if (!taken) {
-                add(queue); // also after an Error: somebody else takes the event
+                add(queue); // also after an Error: another thread takes the event
             }
         }
     }
@@ -75,7 +75,7 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
             drained++;
             try {
                 handler.accept(queue);
-            } catch (Error e) { // no memory, perhaps: somebody else takes the event
+            } catch (Error e) { // no memory, perhaps: another thread takes the event
                 add(queue);
                 throw e;
             }

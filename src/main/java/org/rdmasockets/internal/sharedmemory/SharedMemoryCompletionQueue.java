@@ -27,10 +27,13 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
     private volatile int retired;
     /** A ring of completions from {@link #head}; guarded by this. */
     private SharedMemoryWorkCompletions completions;
-    /** Whose room each completion occupies; guarded by this. */
+    /** The room that each completion occupies; guarded by this. */
     private QueueRoom[] rooms;
     private int head;
-    /** What senders of this process left to who polls; also whether this is armed, which is set under the monitor. */
+    /**
+     * The writes that senders of this process left to the polling thread; also whether this is armed, which is set
+     * under the monitor.
+     */
     final WriteQueue arrivals = new WriteQueue();
     /**
      * The batch that a thread polls and fills with what senders left and links bring, else null; of several threads,
@@ -40,8 +43,8 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
     /** Links that may bring completions; replaced, never changed; written under the monitor. */
     private volatile LinkDispatcher[] links = {};
     /**
-     * How many completions there are; guarded by this, and read without it to find an empty queue cheaply: who
-     * has armed the queue, or was told of it, has been in the monitor or hears of it by who was.
+     * How many completions there are; guarded by this, and read without it to find an empty queue cheaply: a thread
+     * that has armed the queue, or was told of it, has been in the monitor or hears of it from one that was.
      */
     private int count;
     volatile boolean closed;
@@ -95,8 +98,8 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
     }
 
     /**
-     * Gives a completion to the poller at once if that is this thread, and nothing that came before waits in the ring.
-     * A poll that ends by an error loses it, as it does what it has taken out of the ring.
+     * Gives a completion to the polling thread at once if that is this one, and nothing that came before waits in the
+     * ring. A poll that ends by an error loses it, as it does what it has taken out of the ring.
      */
     private boolean putIntoBatch(QueueRoom room, long id, CompletionOpcode opcode, int length, boolean hasImmediate,
             int immediate) {
@@ -127,7 +130,7 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
         return report;
     }
 
-    /** Makes an event for whoever waits for the channel. */
+    /** Makes an event for the thread that waits for the channel. */
     void report() {
         channel.add(this);
     }
@@ -233,7 +236,7 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
         }
     }
 
-    /** Lets whoever waits for the channel look at all links again. */
+    /** Lets the thread that waits for the channel look at all links again. */
     void wake() {
         if (channel != null) {
             channel.signal();
@@ -288,7 +291,7 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
 
     @Override
     public void requestNotification() {
-        // What is there already makes no event.
+        // Writes that are there already make no event.
         boolean report = !arrivals.isEmpty() && arrivals.takeIn();
         synchronized (this) {
             arrivals.armed(!closed);
@@ -299,7 +302,7 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
         if (report) {
             report();
         }
-        // After the flag: whoever answers a peer's ring looks at it, and keeps the link armed.
+        // After the flag: a thread that answers a peer's ring looks at it, and keeps the link armed.
         for (LinkDispatcher link : links) {
             link.arm();
         }

@@ -32,12 +32,12 @@ final class SharedMemoryDevice extends ReadySource implements Device {
     static final long MAX_REGION_BYTES = 1L << 40;
     /** Largest message. */
     static final int MAX_MESSAGE_BYTES = 1 << 30;
-    /** Most bytes that are granted inline; every post copies, so that this is a number for those who ask. */
+    /** Most bytes that are granted inline; every post copies, so this is only a number to grant. */
     static final int MAX_INLINE_BYTES = 1024;
 
     private static final int MAX_REQUESTS = 1 << 16;
     private static final int MAX_ELEMENTS = 32;
-    /** What is called a packet, and the longest datagram. */
+    /** Bytes of a packet, and of the longest datagram. */
     static final int MTU_BYTES = 4096;
     private static final DeviceInfo INFO = new DeviceInfo(NAME, 0, TransportType.SHARED_MEMORY);
     private static final DeviceAttributes ATTRIBUTES = new DeviceAttributes("", 1, MAX_REGION_BYTES, 1 << 20,
@@ -154,7 +154,7 @@ final class SharedMemoryDevice extends ReadySource implements Device {
         report(new DeviceEvent(DeviceEvent.Type.DEVICE_FATAL, 0, null, 0, 0));
     }
 
-    /** Reports something to whoever drains the events. */
+    /** Reports something to the thread that drains the events. */
     void report(DeviceEvent event) {
         synchronized (events) {
             events.add(event);

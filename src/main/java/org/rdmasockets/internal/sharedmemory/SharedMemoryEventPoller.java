@@ -14,12 +14,12 @@ import org.rdmasockets.verbs.VerbsException;
  * Waits for sources of this provider, and for other processes, whose rings it answers.
  *
  * <p>No wake-up is lost: the waiting thread says that it waits, by a volatile write, before it looks at the sources a
- * last time; whoever makes a source ready does so before it looks whether anybody waits.
+ * last time; a thread that makes a source ready does so before it looks whether a thread waits.
  */
 final class SharedMemoryEventPoller implements EventPoller {
     private final SharedMemoryFabric fabric;
     private final HubWaiter waiter;
-    /** What is waited for; guarded by this. */
+    /** The sources to wait for; guarded by this. */
     private final List<ReadySource> sources = new ArrayList<>();
     /** Copy of the sources for the waiting thread; null when they changed; guarded by this. */
     private ReadySource[] copied;

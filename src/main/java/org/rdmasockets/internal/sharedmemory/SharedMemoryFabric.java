@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.internal.sharedmemory.link.HandleTable;
 import org.rdmasockets.internal.sharedmemory.link.Slabs;
 
-/** What all objects of a provider share: keys, ports, numbers, deadlines. */
+/** The state that all objects of a provider share: keys, ports, numbers, deadlines. */
 final class SharedMemoryFabric {
     /** Set in the number of each queue pair for datagrams, and of no other. */
     static final int DATAGRAM_BIT = 1 << 23;

@@ -55,7 +55,9 @@ final class SharedMemoryIdentifier extends EventDelivery {
     private PortTable.Claim claim;
     private boolean chosenPort;
     private SharedMemoryQueuePair queuePair;
-    /** The other end, from the request on; written under this once, read without it by whoever saw the state after. */
+    /**
+     * The other end, from the request on; written under this once, read without it by threads that saw the state after.
+     */
     private volatile ConnectionPeer partner;
     /** Of a request: what the partner asked for; read without this by the one thread that accepts. */
     private volatile ConnectionParameters asked;
@@ -452,7 +454,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         return listener.offer(request);
     }
 
-    /** Makes the identifier of a request to this listener, which nobody knows of yet. */
+    /** Makes the identifier of a request to this listener; no other thread knows of it yet. */
     SharedMemoryIdentifier newRequest(InetSocketAddress itsLocal, InetSocketAddress itsRemote,
             ConnectionPeer itsPartner,
             ConnectionParameters parameters) {
@@ -535,7 +537,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
             left = closed || state == State.ENDED;
         }
         if (left) {
-            // What was said before the other end knew of this connection was not heard.
+            // The other end did not hear what was said before it knew of this connection.
             partner.disconnect();
         }
     }
@@ -555,7 +557,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         return true;
     }
 
-    /** The other end, or nobody, refused the request of this one. */
+    /** The request of this one was refused: by the other end, or because there is none. */
     synchronized void rejected(int status, byte[] privateData) {
         if (status == NOBODY_LISTENS) {
             fabric().links.forgetRoute(remote);
@@ -577,7 +579,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     synchronized void disconnected() {
         switch (state) {
             case CONNECTED -> {
-                if (!closed) { // else nobody is to be woken for it
+                if (!closed) { // else no thread is to be woken for it
                     add(new ConnectionEvent.Disconnected());
                 }
                 state = State.ENDED;
@@ -774,7 +776,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
     }
 
-    /** The requests to a listener that no handler has got; whoever closes the listener closes them. */
+    /** The requests to a listener that no handler has got; the close of the listener closes them. */
     private static final class WaitingRequests {
         /** The least number that may wait, whatever the backlog: the event thread takes them soon. */
         private static final int LEAST = 128;

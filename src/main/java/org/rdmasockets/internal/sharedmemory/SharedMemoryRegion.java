@@ -30,7 +30,7 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
     /** Number of accesses in progress, and {@link #CLOSED}. */
     private volatile int users;
 
-    /** A region without a key; the source of the memory is null if it is somebody else's. */
+    /** A region without a key; the source of the memory is null if no other process can reach it. */
     SharedMemoryRegion(SharedMemoryProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access,
             OwnMemory source) {
         this.domain = domain;
@@ -98,7 +98,9 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
         return memory.byteSize();
     }
 
-    /** Never the remote key, so that who mixes the two up finds out here, and not on the first device that differs. */
+    /**
+     * Never the remote key, so that a program that mixes the two up fails here, and not first on a device that differs.
+     */
     @Override
     public int localKey() {
         return ~key;

@@ -15,8 +15,8 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * Receives for many queue pairs. A queue pair takes one when a message for it is there, and never before: so none waits
- * at a queue pair that nobody sends to. Who finds none is remembered, and fed by the next post. A peer in another
- * process has to ask, and is answered when this process polls or waits.
+ * at a queue pair that gets no messages. A queue pair that finds none is remembered, and fed by the next post. A peer
+ * in another process has to ask, and is answered when this process polls or waits.
  *
  * <p>The monitor is taken inside that of a queue pair's receive queue; inside it only the device's list of events.
  */
@@ -65,10 +65,10 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
     }
 
     /**
-     * Gives the oldest receive to a queue pair that has a message for it; false if there is none. Who has some that
-     * were not used yet gets no more of them than are left: one that asks for all and sends nothing does not keep the
-     * others out. The taker is told of the next receive if there is none, and if it has some it asks again when it has
-     * used one.
+     * Gives the oldest receive to a queue pair that has a message for it; false if there is none. A queue pair with
+     * some that it has not used yet gets no more of them than are left: one that asks for all and sends nothing does
+     * not keep the others out. The taker is told of the next receive if there is none, and if it has some it asks again
+     * when it has used one.
      */
     synchronized boolean give(QueueOwner taker, PostedReceives target) {
         if (receives.size() == 0) {
@@ -127,7 +127,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
 
     @Override
     public int postReceive(ReceiveRequest request) {
-        StackRoom.ensureSection(); // what takes room has to be posted
+        StackRoom.ensureSection(); // a request that takes room has to be posted
         synchronized (this) {
             if (closed) {
                 return Errno.ESHUTDOWN.number();

@@ -21,7 +21,7 @@ final class SharedMemoryWorkCompletions extends Padded implements WorkCompletion
     private static final long LOWER = 0xFFFF_FFFFL;
 
     private final long[] words;
-    /** Who puts completions in right now, from the first on; only that thread finds itself here. */
+    /** The thread that puts completions in right now, from the first on; only that thread finds itself here. */
     private Thread filler;
     /** How many it has put in. */
     private int filled;

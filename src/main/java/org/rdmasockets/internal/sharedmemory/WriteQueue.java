@@ -6,18 +6,20 @@ import java.util.Arrays;
 import org.rdmasockets.internal.lock.PaddedLock;
 
 /**
- * Writes with immediate data that senders of this process made to queue pairs of one completion queue: who polls that
- * takes them in. So a sender touches nothing that the receiver writes for each message, nor the other way round, but
- * the entry: a line of memory costs more on its way from one processor to another than all else that a message takes.
+ * Writes with immediate data that senders of this process made to queue pairs of one completion queue: the thread that
+ * polls it takes them in. So a sender touches nothing that the receiver writes for each message, nor the other way
+ * round, but the entry: a line of memory costs more on its way from one processor to another than all else that a
+ * message takes.
  *
  * <p>A ring of entries for which senders have found a receive. The first word of an entry says which one it is, counted
- * from the beginning, so that a reader needs to look at nothing else. What two processors write is {@link #APART}.
+ * from the beginning, so that a reader needs to look at nothing else. Words that different processors write are
+ * {@link #APART}.
  *
- * <p>While the completion queue is armed, senders bring what they have themselves, as nobody polls: they look at the
- * flag once more after they have left an entry, and who arms takes in what was left before.
+ * <p>While the completion queue is armed, no thread polls it, so senders fill the receives themselves: they look at the
+ * flag once more after they have left an entry, and a thread that arms takes in what was left before.
  *
- * <p>Two locks: who reads takes the monitor {@link #reading} and under it that of a receive queue; who leaves something
- * has {@link #lock}, under which nothing waits. {@link #forget} alone takes both, in this order.
+ * <p>Two locks: a reader takes the monitor {@link #reading} and under it that of a receive queue; a sender that leaves
+ * an entry has {@link #lock}, under which nothing waits. {@link #forget} alone takes both, in this order.
  */
 final class WriteQueue {
     private static final VarHandle WORD = MethodHandles.arrayElementVarHandle(long[].class);
@@ -36,7 +38,7 @@ final class WriteQueue {
     private static final int ENTRIES = 4 * APART;
 
     private final long[] words = new long[ENTRIES + CAPACITY * ENTRY_WORDS + APART];
-    /** Whose receive each entry takes; seldom changed if few connections are busy. */
+    /** The receive queue that each entry is for; seldom changed if few connections are busy. */
     private final ReceiveQueue[] targets = new ReceiveQueue[CAPACITY + 2 * APART];
     /** Of readers: a monitor with nothing next to it. */
     private final long[] reading = new long[APART];
@@ -76,7 +78,10 @@ final class WriteQueue {
         writing.unlock();
     }
 
-    /** Waits for who has the lock now: what they leave will be found, and whoever comes after sees what we have set. */
+    /**
+     * Waits for the sender that has the lock now: what it leaves will be found, and senders after it see what we have
+     * set.
+     */
     void awaitSender() {
         lock();
         unlock();

@@ -5,7 +5,7 @@
  * copy that the initiator makes, inside its post ({@code SendQueue}); a send fills the oldest receive of the other end
  * ({@code ReceiveQueue}). Both put completions into queues of private memory ({@code SharedMemoryCompletionQueue}).
  * {@code Peer} is the other end as the send queue sees it: {@code LocalPeer} inside this process, {@code RemotePeer} in
- * another one; the former leaves writes with immediate data to who polls there ({@code WriteQueue}).
+ * another one; the former leaves writes with immediate data to the thread that polls there ({@code WriteQueue}).
  * {@code ConnectionPeer} is the same for connecting and disconnecting. Keys, bounds, access flags and lengths are
  * checked as a network card does it, with the same errors; one differs: between processes, a send that is too long for
  * the peer's receive has completed here by the time the peer finds out, and both queue pairs break. Between processes,
@@ -14,13 +14,13 @@
  * the other process. Receives may be shared ({@code SharedMemorySharedReceiveQueue}). Datagrams of queue pairs
  * ({@code DatagramQueuePair}) stay within this process; those of sockets go to others, too ({@code DatagramPorts}).
  *
- * <p>What comes from another process enters by {@code LinkDispatcher}, which believes nothing: whatever an honest
- * process never says ends that link, and with it the connections to that process alone.
+ * <p>Entries from another process come in by {@code LinkDispatcher}, which believes nothing: an entry that an honest
+ * process never writes ends that link, and with it the connections to that process alone.
  *
- * <p>Threads: any thread may call anything; no thread belongs to this package. Rings of other processes are answered by
- * whoever waits with an event poller, and rings full of entries are emptied by whoever polls a completion queue. Locks,
- * in the order in which they are taken: consumer of a link, identifier, send queue, arrivals, receive queue of the
- * other end, shared receive queue, completion queue. Two send queues are never locked by one thread.
+ * <p>Threads: any thread may call anything; no thread belongs to this package. A thread that waits with an event poller
+ * answers the doorbells of other processes, and a thread that polls a completion queue empties rings full of entries.
+ * Locks, in the order in which they are taken: consumer of a link, identifier, send queue, arrivals, receive queue of
+ * the other end, shared receive queue, completion queue. Two send queues are never locked by one thread.
  *
  * <p>This package knows nothing of sockets.
  */

@@ -1,8 +1,8 @@
 package org.rdmasockets.internal.waiting;
 
 /**
- * What an inbox delivers to: the state machine of one connection. All methods must not block, and must not call back
- * into the inbox. All but {@link #onBacklog} are called with the inbox's protocol lock held.
+ * The state machine of one connection, to which an inbox delivers. No method may block or call back into the inbox. All
+ * but {@link #onBacklog} are called with the inbox's protocol lock held.
  */
 public interface CompletionClient {
     /**
@@ -12,22 +12,22 @@ public interface CompletionClient {
     void apply(Completion completion);
 
     /**
-     * Whether a role may stop waiting: there is data or room, or nothing more can come. What it tells may change
-     * between {@link CompletionInbox#enter} and {@link CompletionInbox#exit} only.
+     * Whether a role may stop waiting: there is data or room, or nothing more can come. The answer may change between
+     * {@link CompletionInbox#enter} and {@link CompletionInbox#exit} only.
      */
     boolean ready(Role role);
 
     /**
      * Tells whether something has to be sent as soon as a send completes, such as a credit update that found no control
-     * slot. Then a send completion wakes the reader when no writer waits, and is a backlog when nobody does: otherwise
-     * both ends of the connection could wait for each other. True if the next send completion must be taken in by
-     * somebody.
+     * slot. Then a send completion wakes the reader when no writer waits, and is a backlog when no thread waits:
+     * otherwise both ends of the connection could wait for each other. True if a thread must take in the next send
+     * completion.
      */
     boolean creditOwed();
 
     /**
-     * Much has arrived and nobody waits, or anything while credit is owed; {@link CompletionInbox#backlogBytes} says
-     * how much is much. Called once for all that arrives until somebody enters, in the thread that brought it, and once
+     * Much has arrived and no thread waits, or anything while credit is owed; {@link CompletionInbox#backlogBytes} says
+     * how much is much. Called once for all that arrives until a thread enters, in the thread that brought it, and once
      * more at most after {@link CompletionInbox#onOrphan}. Must not throw: hand the work, which begins with
      * {@link CompletionInbox#enter}, to another thread. For a client whose inbox never gets an orphan task, nothing
      * need happen.

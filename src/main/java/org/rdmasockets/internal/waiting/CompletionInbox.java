@@ -106,7 +106,7 @@ public final class CompletionInbox {
             applyAll();
             entered = true;
         } catch (RuntimeException | Error e) {
-            markFailed(e); // what was taken out is lost: this connection cannot go on
+            markFailed(e); // completions taken out are lost: this connection cannot go on
             throw e;
         } finally {
             if (!entered) {
@@ -214,7 +214,7 @@ public final class CompletionInbox {
                 return WaitResult.READY;
             }
         } catch (RuntimeException | Error e) {
-            fail(e); // what was polled may be for the other role
+            fail(e); // the polled completions may be for the other role
             throw e;
         }
         Thread me = Thread.currentThread();
@@ -242,7 +242,7 @@ public final class CompletionInbox {
                 }
             }
         } catch (RuntimeException | Error e) {
-            fail(e); // another thread may have woken this one for the other's good
+            fail(e); // this thread may have taken a wake-up that was for the other role
             throw e;
         } finally {
             shard.depart();
@@ -343,7 +343,7 @@ public final class CompletionInbox {
         try {
             shard.lead(this, 1);
         } finally {
-            enter(); // what it was given it has to apply, whatever is thrown
+            enter(); // applies what this thread was given, even after a throw
             exit();
         }
     }
@@ -487,7 +487,8 @@ public final class CompletionInbox {
 
     /**
      * Says how many bytes, at least 1, may arrive before {@link CompletionClient#onBacklog} is called if no thread
-     * waits: {@code Integer.MAX_VALUE}, as in the beginning, for never. What is there already does not count.
+     * waits: {@code Integer.MAX_VALUE}, as in the beginning, for never. Bytes that are there already cause no call
+     * before more arrives.
      */
     public void backlogBytes(int bytes) {
         backlogBytes = bytes;

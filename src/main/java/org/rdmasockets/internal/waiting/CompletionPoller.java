@@ -23,13 +23,13 @@ import org.rdmasockets.verbs.EventSource;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * One platform daemon thread that waits for the events of all completion channels, and of whatever else is added, and
- * looks after the shards that had one. It sleeps in one system call and costs nothing while nothing happens. Any
- * thread may call the public methods.
+ * One platform daemon thread that waits for the events of all completion channels and of all other sources that are
+ * added, and looks after the shards that had one. It sleeps in one system call and costs nothing while nothing happens.
+ * Any thread may call the public methods.
  *
- * <p>The thread survives whatever an event, a task or a tick throws, an {@code Error} too: it says so, and afterwards
- * looks after every shard, since what it was told may be forgotten. Only if the system call itself keeps failing does
- * it end, and then every inbox gets the reason as its last token.
+ * <p>The thread survives every exception of an event, a task or a tick, an {@code Error} too: it logs the exception,
+ * and then looks after every shard, since an event may have been lost. Only if the system call itself keeps failing
+ * does it end, and then every inbox gets the reason as its last token.
  */
 public final class CompletionPoller implements AutoCloseable {
     private static final Log LOG = new Log(CompletionPoller.class);
@@ -56,7 +56,7 @@ public final class CompletionPoller implements AutoCloseable {
     /** Guarded by its own monitor. */
     private final Map<Device, DeviceShards> devices = new HashMap<>();
     private final List<Runnable> ticks = new CopyOnWriteArrayList<>();
-    /** Those that have no inbox, and hear of the end all the same. */
+    /** The callbacks of {@link #onFailure}, for users without an inbox. */
     private final Set<Consumer<VerbsException>> dependants = ConcurrentHashMap.newKeySet();
     private final AtomicInteger openInboxes = new AtomicInteger();
 
@@ -95,7 +95,7 @@ public final class CompletionPoller implements AutoCloseable {
     /** Why this poller does nothing any more; also set by close. */
     private volatile Throwable failure;
 
-    /** What the thread runs and what it waits with calls: one class, where two lambdas would be two. */
+    /** The thread's task, and the callback of its event poller: one class, where two lambdas would be two. */
     private final class Loop implements Runnable, Consumer<EventSource> {
         @Override
         public void run() {
@@ -187,7 +187,7 @@ public final class CompletionPoller implements AutoCloseable {
         }
     }
 
-    /** What an opener gets when the poller or its completion queue has failed. */
+    /** The exception that an opener gets when the poller or its completion queue has failed. */
     static VerbsException refusal(Throwable cause) {
         VerbsException refusal = new VerbsException("completion poller", 0, "it has stopped: " + cause,
                 "no more connections over this device until the process is restarted");
@@ -196,8 +196,8 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     /**
-     * Has somebody told if this poller fails, once, on its thread: nothing that it waited for is noticed from then on.
-     * Must not block; what it throws is logged. Throws if this has failed already.
+     * Registers a callback that this poller's thread runs once if the poller fails: from then on it notices no event.
+     * The callback must not block; what it throws is logged. Throws if this has failed already.
      */
     public void onFailure(Consumer<VerbsException> told) throws VerbsException {
         dependants.add(told);
@@ -221,7 +221,9 @@ public final class CompletionPoller implements AutoCloseable {
         events.wakeup();
     }
 
-    /** Has one tick come, whether or not inboxes are open: what could not be done now is done then. Never throws. */
+    /**
+     * Makes one tick come, whether or not inboxes are open: work that is not possible now is done then. Never throws.
+     */
     public void tickSoon() {
         tickWanted = true;
         try {

@@ -16,9 +16,9 @@ import org.rdmasockets.verbs.WorkCompletions;
  * waiter that arms, a thread whose post made the event, or the poller. The lock is held for one batch at most, and
  * never while a thread is woken.
  *
- * <p>What a batch needs is made before it is polled, so that a thread without memory loses no completion: it throws
- * with nothing changed, and the poller looks after the shard. What the delivery of one completion throws fails the
- * inbox that it was for. Only when the queue itself can give no more do all inboxes fail.
+ * <p>The objects that a batch needs are made before it is polled, so that a thread without memory loses no completion:
+ * it throws with nothing changed, and the poller looks after the shard. If the delivery of one completion throws, the
+ * inbox that it was for fails. Only when the queue itself can give no more do all inboxes fail.
  */
 public final class CompletionShard extends Padded {
     /** Completions that are kept to be used again, for a batch or a burst; more are garbage. */
@@ -133,7 +133,7 @@ public final class CompletionShard extends Padded {
         return inbox;
     }
 
-    /** How many entries are promised to nobody. */
+    /** How many entries are free to promise; 0 once this is closed or has failed. */
     int room() {
         synchronized (inboxes) {
             return closed || failure != null ? 0 : Math.min(queue.entries() - reserved, queue.unreservedEntries());
@@ -341,7 +341,10 @@ public final class CompletionShard extends Padded {
         return touched;
     }
 
-    /** Puts one completion into its inbox; if that fails, the connection fails, and no other. What to wake for. */
+    /**
+     * Puts one completion into its inbox; if that fails, the connection fails, and no other. Gives the kind for the
+     * {@link WakeList}.
+     */
     private int put(CompletionInbox inbox, int index) {
         try {
             Completion slot = spares[--spare];
@@ -366,7 +369,9 @@ public final class CompletionShard extends Padded {
         return completion.opcode().isReceive() ? WakeList.RECEIVED : WakeList.SENT;
     }
 
-    /** Makes what the delivery of a full batch needs: after the poll, nothing may fail for want of memory. */
+    /**
+     * Makes the objects that the delivery of a full batch needs: after the poll, nothing may fail for want of memory.
+     */
     private void reserve() {
         while (spare < spares.length) {
             Completion slot = slots.relaxedPoll();

@@ -11,7 +11,7 @@ public enum ConnectionRole {
     /** Accepts. */
     PASSIVE;
 
-    /** The side of whom this one is connected with. */
+    /** The side of the peer. */
     ConnectionRole other() {
         return this == ACTIVE ? PASSIVE : ACTIVE;
     }

@@ -160,7 +160,7 @@ final class DeviceShards implements Runnable, Predicate<CompletionQueue>, Consum
         }
     }
 
-    /** Destroys the queues and the channel, as far as nobody uses them. */
+    /** Destroys the queues and the channel, except those that a queue pair still uses. */
     void close() {
         List<CompletionShard> all;
         synchronized (this) {

@@ -8,7 +8,7 @@ import java.util.List;
 
 /**
  * Finds the inbox of a work request identifier: {@code generation (16) | index (24) | client's (24)}. The generation of
- * an index changes with each use, so completions of a queue pair that is gone find nobody. Lookups take no lock and
+ * an index changes with each use, so completions of a queue pair that is gone find no inbox. Lookups take no lock and
  * may run beside changes.
  */
 final class InboxTable {

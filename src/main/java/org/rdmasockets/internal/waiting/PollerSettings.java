@@ -7,7 +7,7 @@ package org.rdmasockets.internal.waiting;
  * @param batch most completions of one poll, 1 to 64; the time that the lock of a completion queue is held
  * @param spinBudgetNanos longest time that a waiter polls for itself before it parks, unless its inbox is told
  *         otherwise; 0 to 1,000,000 nanoseconds, 0 to park at once
- * @param processors how many processors there are; spinners are at most as many, those of one side one fewer
+ * @param processors how many processors there are; each side of the connections has fewer spinners than that
  * @param tickMillis about how often {@link CompletionPoller#tick} tasks run, 1 to 60,000 milliseconds
  * @param valve whether virtual threads let the poller wake others for half a millisecond of each ten; without it,
  *         virtual threads that keep waking each other can keep a third one, woken from outside, from running

@@ -1,6 +1,6 @@
 package org.rdmasockets.internal.waiting;
 
-/** What a thread waits for. A connection has at most one waiter of each role at a time. */
+/** The purpose of a wait. A connection has at most one waiter of each role at a time. */
 public enum Role {
     /** Waits for data; receive completions wake it. */
     READER,

@@ -1,7 +1,7 @@
 package org.rdmasockets.internal.waiting;
 
 /**
- * Which inboxes one batch has touched. Filled under cqLock, walked after its release by the same thread, then given
+ * The inboxes that one batch has touched. Filled under cqLock, walked after its release by the same thread, then given
  * back to the shard.
  */
 final class WakeList {
@@ -34,8 +34,8 @@ final class WakeList {
     }
 
     /**
-     * Wakes who waits at the touched inboxes and empties the list. Call without locks and after a full fence. An inbox
-     * whose waiters cannot be woken fails, and the others are woken. False if one has failed.
+     * Wakes the waiters of the touched inboxes and empties the list. Call without locks and after a full fence. An
+     * inbox whose waiters cannot be woken fails, and the others are woken. False if one has failed.
      */
     boolean wakeAll() {
         boolean all = true;

@@ -22,7 +22,7 @@ final class AnnouncedRegions {
     private final Link link;
     private final PacketSocket socket;
     private final SmallMutex lock = new SmallMutex();
-    /** What is announced, by key; null once the link is dead; guarded by lock. */
+    /** The announced regions, by key; null once the link is dead; guarded by lock. */
     private Map<Integer, SharedRegion> regions = new HashMap<>();
     /** Their sizes in bytes; guarded by lock. */
     private long bytes;
@@ -130,7 +130,7 @@ final class AnnouncedRegions {
         }
     }
 
-    /** Sends what waits, as far as there is room; false if something waits still. */
+    /** Sends the packets that wait, as far as there is room; false if some still wait. */
     boolean flush() {
         lock.lock();
         try {

@@ -10,8 +10,8 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Reads the packets of a link's socket: doorbells, and what the peer announces and retracts. Read by the hub when the
- * socket has something, and by whoever misses a region; nobody is called back from here.
+ * Reads the packets of a link's socket: doorbells, and what the peer announces and retracts. The hub reads it when the
+ * socket has something, and so does any thread that misses a region. It calls no handler.
  */
 final class ControlChannel {
     /** Most packets that the hub reads at once, so that a peer that floods the socket does not hold up others. */
@@ -107,7 +107,7 @@ final class ControlChannel {
                 buffer.closeDescriptor();
                 ended = true;
             } else {
-                // Whatever it is: a doorbell that found the socket full of other packets was not sent.
+                // For any packet: a doorbell that found the socket full of other packets was not sent.
                 rung = true;
                 unread = true;
                 if (!LinkPacket.isDoorbell(buffer)) {
@@ -194,7 +194,7 @@ final class ControlChannel {
         }
     }
 
-    /** No memory, for a reason that is not the peer's: whoever wants to use the region finds that it cannot be. */
+    /** A region without memory, for a reason that is not the peer's: a thread that wants to use it cannot enter it. */
     private PeerRegion lost(String reason) {
         LIMITED.warn("Memory of another process cannot be used, and its connection will fail: {}; raise ulimit -n or "
                 + "the sysctl vm.max_map_count", reason);

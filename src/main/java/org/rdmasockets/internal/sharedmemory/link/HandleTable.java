@@ -41,7 +41,7 @@ public final class HandleTable<T> {
         }
         if (index == numbers.length) {
             Object[] more = Arrays.copyOf(objects, 2 * index);
-            numbers = Arrays.copyOf(numbers, 2 * index); // before the objects: who finds one there looks here then
+            numbers = Arrays.copyOf(numbers, 2 * index); // before the objects: a finder looks there first, then here
             objects = more;
         }
         if (free.poll() == null) {
@@ -59,8 +59,9 @@ public final class HandleTable<T> {
     }
 
     /**
-     * Takes a number back, once: it finds nothing from now on. Close the object first: who looks at the same time may
-     * find it still. 0, or a number that was taken back just now, does no harm; later it may be another object's.
+     * Takes a number back, once: it finds nothing from now on. Close the object first: a thread that looks at the same
+     * time may still find it. 0, or a number that was taken back just now, does no harm; later it may be another
+     * object's.
      */
     public synchronized void remove(int number) {
         int index = number >>> generationBits;

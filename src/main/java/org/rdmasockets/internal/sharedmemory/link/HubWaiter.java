@@ -4,8 +4,8 @@ import org.rdmasockets.internal.ffi.EpollWait;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Lets one thread at a time wait for a hub, and any thread wake it. What it is told of, others need not be told: it
- * calls {@link #drain} then.
+ * Lets one thread at a time wait for a hub, and any thread wake it. The waiting thread handles what it is told of by
+ * {@link #drain}, so other waiters need not be told.
  */
 public final class HubWaiter implements AutoCloseable {
     private final LinkHub hub;

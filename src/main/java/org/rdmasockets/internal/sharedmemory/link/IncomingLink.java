@@ -8,7 +8,7 @@ import org.rdmasockets.internal.ffi.PacketSocket;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
-/** Somebody who connected to a listener and has not shown yet that a link is wanted; the hub's thread only. */
+/** A connection from a process that has not shown yet that it wants a link; the hub's thread only. */
 final class IncomingLink extends Source {
     private static final Log LOG = new Log(IncomingLink.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
@@ -17,7 +17,7 @@ final class IncomingLink extends Source {
 
     final int process;
     private final long start = System.nanoTime();
-    /** Who it is, once it said hello. */
+    /** The peer, once it said hello; else null. */
     private PeerId peer;
 
     IncomingLink(LinkHub hub, PacketSocket socket, int process) {

@@ -30,7 +30,7 @@ public final class Link extends Source implements AutoCloseable {
     public static final long MOST_REGION_BYTES = 1L << 40;
 
     private final LinkMemory mapping;
-    /** The memory of the link, for who has entered it. */
+    /** The memory of the link, for threads that have entered it. */
     private final ByteBuffer buffer;
     final int side;
     final PeerId peer;
@@ -57,7 +57,7 @@ public final class Link extends Source implements AutoCloseable {
     private final AtomicBoolean finished = new AtomicBoolean();
     /** Whether the hub was asked to come when the socket has room. */
     private final AtomicBoolean watchedForRoom = new AtomicBoolean();
-    /** For all who know no other; never changed. */
+    /** For all regions that know no other link; never changed. */
     final Link[] alone = {this};
 
     /** Takes over a socket and memory; side 0 if this process dialled. */
@@ -74,7 +74,7 @@ public final class Link extends Source implements AutoCloseable {
         readable = mapping.enter();
     }
 
-    /** Gets the handler; whoever the owner tells of this link cannot drain it before the handler is known. */
+    /** Gets the handler; a thread that the owner tells of this link cannot drain it before the handler is known. */
     void begin(LinkOwner owner) {
         consumerLock.lock();
         try {
@@ -139,7 +139,7 @@ public final class Link extends Source implements AutoCloseable {
         watch(watchedForRoom.get());
     }
 
-    /** What the flag says is what is watched for: a socket has room always, and the hub would come again and again. */
+    /** Watches for room only if the flag says so: a socket has room always, and the hub would come again and again. */
     private void watch(boolean forRoom) {
         synchronized (watchedForRoom) {
             watchedForRoom.set(forRoom);
@@ -368,7 +368,7 @@ public final class Link extends Source implements AutoCloseable {
         }
     }
 
-    /** Its connections are many: what could not be taken in is looked at again. There is room always. */
+    /** Lets the hub look again at what could not be taken in: the link has many connections. There is room always. */
     @Override
     void failed() {
         watchForRoom();
@@ -382,7 +382,7 @@ public final class Link extends Source implements AutoCloseable {
     /** The socket has something: packets, room or its end. */
     @Override
     void ready(PacketBuffer buffer) {
-        // Before the rest: whoever asks for room after this has left behind what is looked at below.
+        // Before the rest: a thread that asks for room after this has left behind what is looked at below.
         if (watchedForRoom.get()) {
             watch(false);
         }
@@ -418,7 +418,7 @@ public final class Link extends Source implements AutoCloseable {
         }
     }
 
-    /** Each step is taken, whatever another throws. */
+    /** Takes each step, even if another throws. */
     private void forget() {
         try {
             hub.forget(this);

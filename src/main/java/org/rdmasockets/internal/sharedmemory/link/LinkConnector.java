@@ -15,7 +15,7 @@ import org.rdmasockets.verbs.VerbsException;
 public final class LinkConnector extends Source implements AutoCloseable {
     private final String name;
     private final DialHandler handler;
-    /** Whether the outcome was told, or nobody wants it any more. */
+    /** Whether the outcome was told or is about to be, or this was closed. */
     private final AtomicBoolean done = new AtomicBoolean();
     /** The listener's process, as the kernel says. */
     private final int process;
@@ -117,7 +117,7 @@ public final class LinkConnector extends Source implements AutoCloseable {
             told = true;
             discard(e);
         } finally {
-            if (!told && linked) { // an Error costs this attempt, not the link; who waits for it hears of it
+            if (!told && linked) { // an Error costs this attempt, not the link; its handler hears of it
                 handler.onFailed(aborted);
             } else if (!told) {
                 discard(aborted);

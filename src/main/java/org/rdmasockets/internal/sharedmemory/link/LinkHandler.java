@@ -10,15 +10,15 @@ public interface LinkHandler {
      * An entry of the peer, in the thread that called {@link Link#drain} or {@link Link#tryDrain}, valid during the
      * call only. The header is a private copy, the payload is still in memory that a hostile peer may change at any
      * time: copy it once, and judge the copy. The link's consumer lock is held, so a handler may publish and open or
-     * close slots, but must neither drain this link nor wait. What it throws leaves the entry where it is.
+     * close slots, but must neither drain this link nor wait. If it throws, the entry stays in place.
      */
     void onEntry(Link link, RingEntry entry);
 
     /**
      * The peer rang, in the thread that calls {@link LinkHub#drain}: there are entries and this side was armed, or
      * there is room in the ring again, or a receive was posted for which a slot was starving. May also come for no
-     * reason. Expected of the handler: drain, arm if somebody sleeps, drain again, and try again whatever waits for
-     * room or for a receive.
+     * reason. The handler drains, arms if a thread sleeps, drains again, and retries all requests that wait for room or
+     * for a receive.
      */
     void onDoorbell(Link link);
 

@@ -25,16 +25,18 @@ import org.rdmasockets.verbs.VerbsException;
  * All links of this process: names that it listens on, links to other processes, and the descriptors to wait for.
  * Normally one per process; each further one is to the others like a process of its own.
  *
- * <p>No thread is started here: whoever waits with a {@link HubWaiter} drains it.
+ * <p>No thread is started here: a thread that waits with a {@link HubWaiter} drains the hub.
  */
 public final class LinkHub implements AutoCloseable {
-    /** What a packet socket answers when there is nothing now. */
+    /** The error number of a packet socket that has nothing now. */
     static final int AGAIN = Errno.EAGAIN.number();
 
     private static final Log LOG = new Log(LinkHub.class);
     private static final LimitedLog STRANGERS = new LimitedLog(LOG);
     private static final LimitedLog REFUSALS = new LimitedLog(LOG);
-    /** With that many who connected and are no link yet, others wait, and who says nothing goes. */
+    /**
+     * With this many connections that are not links yet, others wait, and the oldest one is dropped if it is silent.
+     */
     private static final int MOST_ARRIVALS = 256;
     /** The same of one process. */
     private static final int MOST_ARRIVALS_OF_PROCESS = 64;
@@ -43,7 +45,7 @@ public final class LinkHub implements AutoCloseable {
     /** All links together may take this part of the descriptors of this process. */
     private static final int LINKS_PART = 4;
     private static final int FEWEST_LINKS = 16;
-    /** As many as a process has descriptors, unless somebody raised what the kernel allows. */
+    /** As many as a process has descriptors, unless the kernel's limit was raised. */
     private static final int MOST_SOURCES = 1 << 20;
 
     private final LinkOwner owner;
@@ -131,7 +133,7 @@ public final class LinkHub implements AutoCloseable {
      * Starts to reach the process that listens on a specific address, or else on the wildcard with the same port. Never
      * waits and sends nothing that another program could get; the attempt has no time limit of its own, but can be
      * given up. A listener of this same hub counts as refused: look there first. Throws {@code ECONNREFUSED} with the
-     * reason if nobody listens, or another user, {@code EAGAIN} if the listener has too much to do.
+     * reason if no process listens, or only one of another user, {@code EAGAIN} if the listener has too much to do.
      */
     public LinkConnector dial(InetSocketAddress address, DialHandler handler) throws VerbsException {
         try {
@@ -166,7 +168,7 @@ public final class LinkHub implements AutoCloseable {
                 ListenerName.forDatagrams(ListenerName.wildcard(address)), handler);
     }
 
-    /** Why nobody listens for us: perhaps for another user. */
+    /** The reason why no process listens for us: perhaps the listener is another user's. */
     private static VerbsException refusal(InetSocketAddress address, VerbsException refused) {
         long user = SocketDirectory.own().otherUser(ListenerName.of(address));
         if (user < 0) {
@@ -294,7 +296,7 @@ public final class LinkHub implements AutoCloseable {
         return true;
     }
 
-    /** Whether another connection can be taken; else whoever says nothing for long goes, and others wait. */
+    /** Whether another connection can be taken, perhaps in place of the oldest, if that is silent; else it waits. */
     boolean hasRoom() {
         if (arrivals.size() < MOST_ARRIVALS) {
             return true;

@@ -5,7 +5,7 @@ import java.util.List;
 import org.rdmasockets.internal.ffi.SharedMapping;
 import org.rdmasockets.verbs.VerbsException;
 
-/** The memory of a link, and with it the slabs of the peer: who has entered this may touch all of them. */
+/** The memory of a link, and with it the slabs of the peer: a thread that has entered this may touch all of them. */
 final class LinkMemory extends SharedMapping {
     /** Slabs that were entered and are left when this is freed; guarded by itself. */
     private final List<PeerRegion> slabs;

@@ -5,8 +5,8 @@ package org.rdmasockets.internal.sharedmemory.link;
 public interface LinkOwner {
     /**
      * A link to another process is about to carry entries, in the thread that calls {@link LinkHub#drain}, before any
-     * other call about the link. Gives who gets what comes over it. Which side dialled does not matter to a link. Must
-     * neither throw nor drain the link.
+     * other call about the link. Gives the handler for all that comes over it. A link is the same on the side that
+     * dialled and on the other. Must neither throw nor drain the link.
      */
     LinkHandler onLink(Link link);
 }

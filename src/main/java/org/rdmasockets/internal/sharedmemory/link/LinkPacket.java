@@ -11,9 +11,9 @@ import org.rdmasockets.internal.ffi.PacketBuffer;
  *  8  first        16  second       24  third       32  fourth
  *
  * type       number    first      second   third         fourth   descriptor
- * HELLO      version   nonce                                                    who dialled, to the listener
- * WELCOME    version   nonce                                                    the listener, to who dialled
- * SEGMENT                                                         link memory   who dialled; the link is up
+ * HELLO      version   nonce                                                    the dialler, to the listener
+ * WELCOME    version   nonce                                                    the listener, to the dialler
+ * SEGMENT                                                         link memory   the dialler; the link is up
  * ANNOUNCE   key       address    length   access bits   tag      region
  * RETRACT    key
  * </pre>

@@ -14,8 +14,8 @@ public sealed interface PeerMemory extends ReachableMemory permits PeerRegion, P
     boolean allows(long first, long bytes, AccessFlag needed);
 
     /**
-     * Begins an access: as long as it lasts, the memory stays mapped and is given to nobody else. False if the peer
-     * closed it, the link is dead, or this process had no room to map it; then {@link #leave} must not be called.
+     * Begins an access: as long as it lasts, the memory stays mapped and is not reused. False if the peer closed it,
+     * the link is dead, or this process had no room to map it; then {@link #leave} must not be called.
      */
     boolean tryEnter();
 }

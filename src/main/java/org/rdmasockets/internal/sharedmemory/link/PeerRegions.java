@@ -76,7 +76,7 @@ final class PeerRegions {
         }
     }
 
-    /** Closes and removes all, whatever the close of one throws. */
+    /** Closes and removes all, even if the close of one throws. */
     void clear() {
         Error failure = null;
         for (PeerRegion region : all) {

@@ -108,7 +108,7 @@ public final class PeerSlice implements PeerMemory {
         return false;
     }
 
-    /** Whether it is not closed, for who has entered it before. */
+    /** Whether it is not closed, for a thread that has entered it before. */
     public boolean isOpen() {
         boolean open = words.get(line >> SegmentLayout.WORD_SHIFT) == serial;
         VarHandle.acquireFence();

@@ -5,7 +5,7 @@ import java.lang.foreign.ValueLayout;
 
 /**
  * Memory that a request may touch now, because its key, bounds and access flags were checked and the access was begun.
- * {@link #leave} has to follow; until then it is not given to anybody else.
+ * {@link #leave} has to follow; until then the memory is not reused.
  */
 public interface ReachableMemory {
     /** The memory. */

@@ -20,7 +20,7 @@ class RegionMemory extends SharedMapping {
         super(descriptor, totalBytes(lengthBytes), lengthBytes, own);
     }
 
-    /** Stands for a region of so many bytes that could not be mapped: nobody gets in. */
+    /** Stands for a region of so many bytes that could not be mapped: no thread can enter it. */
     RegionMemory(long lengthBytes) {
         super(lengthBytes);
     }

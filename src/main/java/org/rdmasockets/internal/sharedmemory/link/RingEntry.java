@@ -46,7 +46,7 @@ public final class RingEntry {
         return kindAndFlags >>> 16;
     }
 
-    /** Whom it is for: an index of {@link LinkSlot#index()}, if the peer is honest. */
+    /** The slot that it is for: an index of {@link LinkSlot#index()}, if the peer is honest. */
     public int slot() {
         return (int) slotAndValue;
     }
@@ -68,7 +68,8 @@ public final class RingEntry {
 
     /**
      * Takes an open entry: an honest peer does not change its argument any more after this, see
-     * {@link RingWriter#replaceFirst}. What the peer wrote before it changed it last is seen. Once for an entry.
+     * {@link RingWriter#replaceFirst}. The caller sees all that the peer wrote before its last change of it. Once for
+     * an entry.
      */
     public long takeFirst() {
         return (long) SegmentLayout.LONG.getAndSet(buffer, offset + SegmentLayout.ENTRY_FIRST, SegmentLayout.TAKEN);

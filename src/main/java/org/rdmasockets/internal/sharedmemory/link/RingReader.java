@@ -11,7 +11,7 @@ import java.nio.LongBuffer;
 /**
  * Takes entries out of the ring that the peer fills. Its position is private, and each entry's length is copied out and
  * then checked. The consumer lock of the link is held while entries are read, and its memory is mapped in every call:
- * readers keep it, who only looks or arms has entered it.
+ * readers keep it mapped, a thread that only looks or arms has entered it.
  */
 final class RingReader {
     private static final int MASK = RING_BYTES - 1;
@@ -24,7 +24,7 @@ final class RingReader {
     private final int control;
     private final int ring;
     private final RingEntry entry;
-    /** Bytes ever consumed; who only looks reads it without the lock. */
+    /** Bytes ever consumed; a thread that only looks reads it without the lock. */
     private long head;
     /** Where the head was when the producer was last asked whether it waits for room; by the consumer lock. */
     private long asked;

@@ -187,13 +187,13 @@ public final class RingWriter {
 
     /**
      * Changes the first argument of an entry that was published, unless the peer has taken it; see
-     * {@link RingEntry#takeFirst}. Neither argument is -1. What was copied to the peer's regions before is seen by a
-     * peer that takes the new one. Nobody has to be notified: a peer that has not taken the entry is still going to.
+     * {@link RingEntry#takeFirst}. Neither argument is -1. A peer that takes the new one sees all that was copied to
+     * its regions before. The caller need not notify the peer: if it has not taken the entry, it is still going to.
      * False if nothing was changed: the entry was taken or has gone, or nothing may be published now.
      */
     public boolean replaceFirst(long position, long expected, long replacement) {
         assert lock.isHeldByCurrentThread() && expected != SegmentLayout.TAKEN && replacement != SegmentLayout.TAKEN;
-        // What was touched since may lie where the entry was, and look like it.
+        // Bytes touched since may lie where the entry was, and look like it.
         return mapped && link.isOpen() && !link.isHeldUp() && touched - position <= RING_BYTES
                 && LONG.compareAndSet(buffer, ring + ((int) position & MASK) + SegmentLayout.ENTRY_FIRST, expected,
                         replacement);
@@ -210,7 +210,7 @@ public final class RingWriter {
         return offset + SegmentLayout.ENTRY_HEADER_BYTES;
     }
 
-    /** Which of the words is at a position of the ring. */
+    /** The index in words of a position of the ring. */
     private int word(long position) {
         return ring + ((int) position & MASK) >> SegmentLayout.WORD_SHIFT;
     }

@@ -5,9 +5,9 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * The memory of a link. Side 0 is who dialled; direction 0 goes from side 0 to side 1. Everything in it may have been
- * written by a hostile peer. Words that different sides write are 256 bytes apart, because processors fetch lines in
- * pairs; but for the first argument of an open entry.
+ * The memory of a link. Side 0 is the process that dialled; direction 0 goes from side 0 to side 1. Everything in it
+ * may have been written by a hostile peer. Words that different sides write are 256 bytes apart, because processors
+ * fetch lines in pairs; but for the first argument of an open entry.
  *
  * <pre>
  * 0          control page of direction 0     +0    head: bytes ever consumed; written by the consumer
@@ -54,7 +54,7 @@ final class SegmentLayout {
     static final int WORD_SHIFT = 3;
     /** Number of the word with the second argument. */
     static final int SECOND_WORD = 3;
-    /** First argument of an open entry that was taken; it is nobody's own. */
+    /** First argument of an open entry that was taken; no user may give it. */
     static final long TAKEN = -1;
     /** The kind of an entry without meaning that fills the rest of the ring; users have 0 to 255. */
     static final int PADDING = 0xFFFF;

@@ -7,7 +7,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * Memory of this process that peers can be given access to: a sealed memfd of its own. After {@link #close} there is
- * harmless private memory in its place, for as long as anybody can reach the segment.
+ * harmless private memory in its place, for as long as the segment can be reached.
  *
  * <p>The descriptor stays open as long as the region, because further peers may need it.
  */
@@ -48,9 +48,8 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
     }
 
     /**
-     * Begins an access: as long as it lasts, the memory is not given to anybody else. For copies by threads of this
-     * process that do not otherwise know that the region stays open. False if the region is closed; then {@link #leave}
-     * must not be called.
+     * Begins an access: as long as it lasts, the memory is not freed. For copies by threads of this process that do not
+     * otherwise know that the region stays open. False if the region is closed; then {@link #leave} must not be called.
      */
     public boolean tryEnter() {
         return enter();
@@ -82,7 +81,7 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
 
     /**
      * Revokes the memory: peers are told, their accesses are refused from now on, and one in progress ends in memory
-     * that is nobody's. Never blocks; idempotent.
+     * that is not used again. Never blocks; idempotent.
      */
     @Override
     public void close() {

@@ -16,7 +16,7 @@ import org.rdmasockets.verbs.VerbsException;
 /**
  * Memory for the connections of one link, cut from few large regions (slabs) that are announced once. So a connection
  * takes neither a mapping nor a descriptor nor a system call. A slab is of one link for ever: another process never
- * sees it. A slice says itself, in its slab, what it is, so nobody has to be told of it. In a slab:
+ * sees it. A slice is described in its slab, so the peer need not be told of it. In a slab:
  *
  * <pre>
  * 0                    1 bit for each page: a slice begins there; written by the owner
@@ -101,7 +101,7 @@ public final class Slabs {
         }
     }
 
-    /** No slabs yet, for the peer of a link; null for nobody. */
+    /** No slabs yet, for the peer of a link; null for memory that no peer sees. */
     public Slabs(Link link) {
         this.link = link;
     }
@@ -142,8 +142,8 @@ public final class Slabs {
     }
 
     /**
-     * Takes at most {@link #MOST_SLICE_BYTES} of zeroed memory, which nobody is let into yet; throws {@code ECONNRESET}
-     * if the link is dead, {@code ENOMEM} and the like if there is no more.
+     * Takes at most {@link #MOST_SLICE_BYTES} of zeroed memory, which the peer is not let into yet; throws
+     * {@code ECONNRESET} if the link is dead, {@code ENOMEM} and the like if there is no more.
      */
     public Slice allocate(long bytes) throws VerbsException {
         if (bytes < 1 || bytes > MOST_SLICE_BYTES) {
@@ -243,7 +243,7 @@ public final class Slabs {
         LONG.set(buffer, line + LENGTH, slice.segment().byteSize());
         LONG.set(buffer, line + TAG_OFFSET, tag);
         begin(buffer, slice.page(), true);
-        // Pairs with the acquire in PeerSlab.find.
+        // Pairs with the acquire in PeerSlice.find.
         LONG.setRelease(buffer, line, slice.serial);
     }
 
@@ -319,7 +319,7 @@ public final class Slabs {
         }
     }
 
-    /** The link is dead: gives no more, and each slab back with its last slice, whatever that of another throws. */
+    /** The link is dead: gives no more, and each slab back with its last slice, even if that of another throws. */
     synchronized void close() {
         if (closed) {
             return;

@@ -16,17 +16,17 @@
  *     {@link org.rdmasockets.internal.sharedmemory.link.PeerRegion} memory that a peer gave access to.
  * </ul>
  *
- * <p>What a peer writes is a claim. Each side keeps its own positions private; the peer's, and lengths, are copied out
- * once and checked; a violation ends that link alone, with a reason. Nothing here waits for a peer.
+ * <p>All that a peer writes is a claim. Each side keeps its own positions private; the peer's, and lengths, are copied
+ * out once and checked; a violation ends that link alone, with a reason. Nothing here waits for a peer.
  *
- * <p>Wake-ups: whoever publishes fences and then looks whether the other side wants to be rung; whoever wants that says
- * so, fences and then looks once more. So one of them sees the other. A ring is one byte on the socket; if the socket
- * is full, its reader is on the way. Entries that begin or end a connection ring always.
+ * <p>Wake-ups: the side that publishes fences and then looks whether the other side wants to be rung; a side that wants
+ * to be rung says so, fences and then looks once more. So one of them sees the other. A ring is one byte on the socket;
+ * if the socket is full, its reader is on the way. Entries that begin or end a connection ring always.
  *
  * <p>An entry that says so stays open: its first argument may be changed until the other side takes it, by atomic
- * operations of both. Whoever changes it need not ring, because the entry is still going to be taken.
+ * operations of both. The side that changes it need not ring, because the entry is still going to be taken.
  *
- * <p>Threads: any thread may enter anywhere; no thread is started. The calls of handlers come from whoever calls
- * {@code LinkHub.drain} or {@code Link.drain}. What the entries of a link mean is not known here.
+ * <p>Threads: any thread may enter anywhere; no thread is started. Handlers are called in the thread that calls
+ * {@code LinkHub.drain} or {@code Link.drain}. This package does not know the meaning of entries.
  */
 package org.rdmasockets.internal.sharedmemory.link;
