@@ -541,9 +541,15 @@ final class RdmaSocketImpl extends SocketImpl {
             option.ensureInTime(made, made || localport != 0);
             OptionValues changed = options.copy();
             option.set(made && option.time() == SupportedOption.Time.HINT ? new OptionValues() : changed, value);
+            OptionValues before = options;
             options = changed;
-            pass(option.name(), option.name().type().cast(value));
-            options = changed.shared();
+            boolean passed = false;
+            try {
+                pass(option.name(), option.name().type().cast(value));
+                passed = true;
+            } finally {
+                options = passed ? changed.shared() : before;
+            }
             if (option.time() == SupportedOption.Time.TOLD) {
                 tell();
             }

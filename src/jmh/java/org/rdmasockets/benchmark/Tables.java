@@ -15,8 +15,8 @@ final class Tables {
                 # Results
 
                 Written by `src/jmh/run`; `docs/benchmarks/README.md` says what was measured and how. Medians of the
-                forks; in parentheses the ratio to java.net.Socket on virtual threads in the same run. What is promised
-                is compared fork by fork, as neighbours in time, and then the median of the ratios is taken.
+                forks; in parentheses the ratio to java.net.Socket on virtual threads in the same run. Promises are
+                compared fork by fork, as neighbours in time, and then the median of the ratios is taken.
 
                 """);
         promises(text, answers);
@@ -39,7 +39,7 @@ final class Tables {
             answers.forEach(answer -> lines.append(promise.line(answer)));
         }
         if (!lines.isEmpty()) {
-            text.append("## What is promised\n\n| figure | promise | measured | |\n|---|---|---|---|\n").append(lines)
+            text.append("## Promises\n\n| figure | promise | measured | |\n|---|---|---|---|\n").append(lines)
                     .append('\n');
         }
     }

@@ -499,6 +499,7 @@ final class EndpointProtocol implements Protocol {
     /** This connection is over, by its own fault or another's; the first reason counts. */
     void fail(EndpointException reason) {
         if (failure == null || halfFailed) {
+            failure = failure == null ? reason : failure; // first: an Error may cut short all that follows
             halfFailed = true;
             close(reason);
             failed = true;

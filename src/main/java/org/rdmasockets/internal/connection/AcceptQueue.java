@@ -75,7 +75,10 @@ public final class AcceptQueue<T> implements AutoCloseable {
      * could not take a connection.
      */
     public T accept(long deadlineNanos) throws IOException {
-        Entry<T> next = ended != null ? end : waiting.poll(); // an interrupt concerns only a thread that would wait
+        if (ended != null) {
+            throw new SocketException(ended);
+        }
+        Entry<T> next = waiting.poll(); // an interrupt concerns only a thread that would wait
         if (next == null) { // a connection that its peer takes for established is perhaps not here yet
             next = InterruptibleWait.awaitAnswer(nanos -> waiting.poll(nanos, TimeUnit.NANOSECONDS), deadlineNanos);
         }
