@@ -19,10 +19,11 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.TimeUnit;
+import org.rdmasockets.internal.connection.Routes;
 import org.rdmasockets.internal.datagram.DatagramInbox;
 import org.rdmasockets.internal.datagram.DatagramWays;
 import org.rdmasockets.internal.lock.LibraryThreads;
-import org.rdmasockets.internal.connection.Routes;
+import org.rdmasockets.internal.socket.RdmaDatagramSocketImpl;
 
 /**
  * A datagram socket whose datagrams go over the best transport that leads to their destination: memory shared with

@@ -11,6 +11,8 @@ import java.net.DatagramSocketImplFactory;
 import java.net.SocketAddress;
 import java.net.SocketException;
 import java.nio.channels.DatagramChannel;
+import org.rdmasockets.internal.socket.PlatformSockets;
+import org.rdmasockets.internal.socket.RdmaDatagramSocketImpl;
 
 /**
  * The factory for {@code DatagramSocket.setDatagramSocketImplFactory}; {@link RdmaSockets#install()} sets it if

@@ -5,6 +5,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.SocketException;
+import org.rdmasockets.internal.socket.RdmaSocketImpl;
 
 /**
  * A server socket that accepts connections over everything that there is, on one port number: TCP, shared memory, and

@@ -12,6 +12,9 @@ import java.nio.channels.ByteChannel;
 import java.nio.channels.GatheringByteChannel;
 import java.nio.channels.NotYetConnectedException;
 import java.util.Objects;
+import org.rdmasockets.internal.connection.DirectView;
+import org.rdmasockets.internal.socket.BufferTransfers;
+import org.rdmasockets.internal.socket.RdmaSocketImpl;
 
 /**
  * A socket whose stream runs over the best transport that leads to the peer: memory shared with another process of this
@@ -381,7 +384,8 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
     public ReceivedBytes receive() throws IOException {
         BufferTransfers.ensureConnected(this);
         try {
-            return buffers().receive();
+            DirectView lent = buffers().receive();
+            return lent == null ? null : new ReceivedBytes(lent);
         } catch (SocketException | InterruptedIOException e) {
             throw BufferTransfers.ofChannel(this, e);
         }

@@ -6,6 +6,8 @@ import java.net.SocketImpl;
 import java.net.SocketImplFactory;
 import java.util.Iterator;
 import java.util.Set;
+import org.rdmasockets.internal.socket.PlatformSockets;
+import org.rdmasockets.internal.socket.RdmaSocketImpl;
 
 /**
  * The factories for {@code Socket.setSocketImplFactory} and {@code ServerSocket.setSocketFactory};

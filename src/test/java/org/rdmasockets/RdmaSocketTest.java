@@ -19,6 +19,7 @@ import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
+import org.rdmasockets.internal.socket.RdmaSocketImpl;
 
 /** The behaviour of RDMA sockets before a device is needed, and their messages where there is none. */
 class RdmaSocketTest {
@@ -97,14 +98,6 @@ class RdmaSocketTest {
     private static List<SocketOption<Integer>> rdmaOptions() {
         return List.of(RdmaSocketOptions.RDMA_SQSIZE, RdmaSocketOptions.RDMA_RQSIZE, RdmaSocketOptions.RDMA_INLINE,
                 RdmaSocketOptions.RDMA_IOMAPSIZE);
-    }
-
-    @Test
-    void keepAliveOptionsBecomeOneProbe() throws IOException {
-        OptionValues values = new OptionValues();
-        SupportedOption.of(jdk.net.ExtendedSocketOptions.TCP_KEEPINTERVAL, false).set(values, 5);
-        SupportedOption.of(jdk.net.ExtendedSocketOptions.TCP_KEEPCOUNT, false).set(values, 3);
-        assertEquals(15, values.forTransport().keepAliveProbeSeconds());
     }
 
     @Test

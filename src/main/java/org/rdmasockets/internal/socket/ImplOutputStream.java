@@ -1,4 +1,4 @@
-package org.rdmasockets;
+package org.rdmasockets.internal.socket;
 
 import java.io.IOException;
 import java.io.OutputStream;
@@ -8,7 +8,7 @@ import java.util.Objects;
  * The stream under that of {@code java.net.Socket}, which adds closing by interrupt and JFR events. Any thread may
  * write.
  */
-final class ImplOutputStream extends OutputStream {
+public final class ImplOutputStream extends OutputStream {
     private final RdmaSocketImpl impl;
 
     ImplOutputStream(RdmaSocketImpl impl) {

@@ -1,4 +1,4 @@
-package org.rdmasockets;
+package org.rdmasockets.internal.socket;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -15,15 +15,16 @@ import java.net.SocketTimeoutException;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import org.rdmasockets.internal.selection.SelectedConnection;
-import org.rdmasockets.internal.selection.Connector;
-import org.rdmasockets.internal.selection.Acceptor;
+import org.rdmasockets.Transport;
+import org.rdmasockets.internal.connection.Connection;
+import org.rdmasockets.internal.connection.InterruptibleWait;
+import org.rdmasockets.internal.connection.NetErrors;
+import org.rdmasockets.internal.connection.PendingOptions;
 import org.rdmasockets.internal.lock.CallerLock;
 import org.rdmasockets.internal.lock.StackRoom;
-import org.rdmasockets.internal.connection.Connection;
-import org.rdmasockets.internal.connection.NetErrors;
-import org.rdmasockets.internal.connection.InterruptibleWait;
-import org.rdmasockets.internal.connection.PendingOptions;
+import org.rdmasockets.internal.selection.Acceptor;
+import org.rdmasockets.internal.selection.Connector;
+import org.rdmasockets.internal.selection.SelectedConnection;
 
 /**
  * The implementation under {@code java.net.Socket} and {@code java.net.ServerSocket}, over any transport: the life of
@@ -37,7 +38,7 @@ import org.rdmasockets.internal.connection.PendingOptions;
  * <p>Its monitor is the state lock, which is held for a few lines, never while waiting. Each method first asks for
  * {@link StackRoom}: a caller at the end of its stack learns it here, with nothing changed.
  */
-final class RdmaSocketImpl extends SocketImpl {
+public final class RdmaSocketImpl extends SocketImpl {
     /** The life of a socket. */
     private enum State { NEW, UNCONNECTED, CONNECTING, CONNECTED, LISTENING, CLOSED }
 
@@ -70,12 +71,12 @@ final class RdmaSocketImpl extends SocketImpl {
     /** Reads and writes by other means than arrays; null until it is needed, changed under the state lock. */
     volatile BufferTransfers transfers;
 
-    RdmaSocketImpl(boolean server) {
+    public RdmaSocketImpl(boolean server) {
         this(server, false);
     }
 
     /** Makes a socket that holds nothing yet; {@code direct} if it asks for no proxy. */
-    RdmaSocketImpl(boolean server, boolean direct) {
+    public RdmaSocketImpl(boolean server, boolean direct) {
         this.server = server;
         options = OptionValues.initial(server, direct);
     }
@@ -350,7 +351,7 @@ final class RdmaSocketImpl extends SocketImpl {
     }
 
     /** The reads and writes by other means than arrays. */
-    BufferTransfers transfers(Socket socket) {
+    public BufferTransfers transfers(Socket socket) {
         if (transfers == null) {
             synchronized (this) {
                 transfers = transfers == null ? new BufferTransfers(socket, this) : transfers;

@@ -1,9 +1,11 @@
-package org.rdmasockets;
+package org.rdmasockets.internal.socket;
 
 import java.net.SocketOption;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import org.rdmasockets.StreamKind;
+import org.rdmasockets.Transport;
 import org.rdmasockets.internal.connection.Interner;
 import org.rdmasockets.internal.connection.PendingOptions;
 import org.rdmasockets.internal.connection.StreamOptions;
@@ -12,7 +14,7 @@ import org.rdmasockets.internal.connection.StreamOptions;
  * The values of a socket's options. Sockets with equal values share one object, so they never change after
  * {@link #shared}: a setter changes a {@link #copy}.
  */
-final class OptionValues {
+public final class OptionValues {
     private static final Interner<OptionValues> RECENT = new Interner<>();
     /** The values that sockets begin with, and server sockets. */
     private static final OptionValues CLIENT = new OptionValues().shared();

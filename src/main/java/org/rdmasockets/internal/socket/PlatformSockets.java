@@ -1,4 +1,4 @@
-package org.rdmasockets;
+package org.rdmasockets.internal.socket;
 
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
@@ -11,9 +11,9 @@ import java.net.SocketImpl;
  * Makes what {@code java.net}'s sockets consist of where no factory is set, plain or by the SOCKS settings. With one
  * set there is no public way to that, so {@code java.net} must be open to this library. Any thread may call anything.
  */
-record PlatformSockets(MethodHandle plain, MethodHandle socks) {
+public record PlatformSockets(MethodHandle plain, MethodHandle socks) {
     /** Finds the way in. Throws if {@code java.net} is closed, or has changed; the message says what to do. */
-    static PlatformSockets find() throws SocketException {
+    public static PlatformSockets find() throws SocketException {
         try {
             Lookup inside = MethodHandles.privateLookupIn(SocketImpl.class, MethodHandles.lookup());
             Class<?> socksImpl = inside.findClass("java.net.SocksSocketImpl");
@@ -31,18 +31,18 @@ record PlatformSockets(MethodHandle plain, MethodHandle socks) {
         }
     }
 
-    static SocketException refused(String text, Exception cause) {
+    public static SocketException refused(String text, Exception cause) {
         return (SocketException) new SocketException(text).initCause(cause);
     }
 
     /** As the options of the JVM name this module. */
-    static String us() {
+    public static String us() {
         Module module = PlatformSockets.class.getModule();
         return module.isNamed() ? module.getName() : "ALL-UNNAMED";
     }
 
     /** Makes the implementation of one socket, not created yet; {@code direct} if it passes proxies over. */
-    SocketImpl create(boolean server, boolean direct) {
+    public SocketImpl create(boolean server, boolean direct) {
         try {
             SocketImpl tcp = (SocketImpl) plain.invokeExact(server);
             return server || direct ? tcp : (SocketImpl) socks.invokeExact(tcp);

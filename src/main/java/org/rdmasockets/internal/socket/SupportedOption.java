@@ -1,4 +1,4 @@
-package org.rdmasockets;
+package org.rdmasockets.internal.socket;
 
 import java.net.SocketException;
 import java.net.SocketOption;
@@ -13,10 +13,12 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import jdk.net.ExtendedSocketOptions;
+import org.rdmasockets.RdmaSocketOptions;
+import org.rdmasockets.Transport;
 import org.rdmasockets.internal.connection.StreamOptions;
 
 /** An option of RDMA sockets: when it can be set, whether a server socket has it too, how it is read and written. */
-record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Function<OptionValues, T> reader,
+public record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Function<OptionValues, T> reader,
         Writer<T> writer) {
     /** When an option can be set. */
     enum Time {

@@ -1,4 +1,4 @@
-package org.rdmasockets;
+package org.rdmasockets.internal.socket;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -14,10 +14,11 @@ import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetConnectedException;
+import org.rdmasockets.Transport;
 import org.rdmasockets.internal.connection.Connection;
-import org.rdmasockets.internal.connection.ZeroCopyTransfers;
 import org.rdmasockets.internal.connection.DirectMemory;
 import org.rdmasockets.internal.connection.DirectView;
+import org.rdmasockets.internal.connection.ZeroCopyTransfers;
 
 /**
  * Reads into and writes from buffers, memory segments and memory of the connection, where needed by way of an array
@@ -28,7 +29,7 @@ import org.rdmasockets.internal.connection.DirectView;
  * thread that has the turn calls it, and {@link ImplInputStream} or {@link ImplOutputStream}, which it calls, comes
  * back here. Over TCP the socket of TCP makes the events.
  */
-final class BufferTransfers {
+public final class BufferTransfers {
     /** Enough for a large message; one array for each direction that needs it. */
     private static final int STAGE_BYTES = 64 << 10;
     /** Passes the streams where memory of the connection is meant. */
@@ -155,7 +156,7 @@ final class BufferTransfers {
     // Reading.
 
     /** Reads what is there, waiting for the first byte, and moves the position; -1 at the end of the stream. */
-    int read(ByteBuffer to) throws IOException {
+    public int read(ByteBuffer to) throws IOException {
         long deadlineNanos = impl.beginRead();
         try {
             readDeadlineNanos = deadlineNanos;
@@ -174,7 +175,7 @@ final class BufferTransfers {
     }
 
     /** Reads what is there, waiting for the first byte; -1 at the end of the stream. The segment is not empty. */
-    int read(MemorySegment to) throws IOException {
+    public int read(MemorySegment to) throws IOException {
         long deadlineNanos = impl.beginRead();
         try {
             readDeadlineNanos = deadlineNanos;
@@ -194,11 +195,11 @@ final class BufferTransfers {
     }
 
     /** Lends what is there, waiting for the first byte; null at the end of the stream. */
-    ReceivedBytes receive() throws IOException {
+    public DirectView receive() throws IOException {
         long deadlineNanos = impl.beginRead();
         try {
             readDeadlineNanos = deadlineNanos;
-            return pass(MEMORY, 0, Integer.MAX_VALUE) < 0 ? null : new ReceivedBytes(lent);
+            return pass(MEMORY, 0, Integer.MAX_VALUE) < 0 ? null : lent;
         } finally {
             lent = null;
             impl.endRead();
@@ -208,7 +209,7 @@ final class BufferTransfers {
     // Writing.
 
     /** Writes all that remains in some buffers, small ones in one message; positions mean nothing if it throws. */
-    long write(ByteBuffer[] from, int offset, int length) throws IOException {
+    public long write(ByteBuffer[] from, int offset, int length) throws IOException {
         long count = 0;
         impl.beginWrite();
         try {
@@ -240,7 +241,7 @@ final class BufferTransfers {
     }
 
     /** Writes everything that remains, and moves the position, which means nothing if it throws. */
-    int write(ByteBuffer from) throws IOException {
+    public int write(ByteBuffer from) throws IOException {
         if (!from.hasArray()) {
             return (int) write(new ByteBuffer[] {from}, 0, 1);
         }
@@ -255,7 +256,7 @@ final class BufferTransfers {
         return count;
     }
 
-    void write(MemorySegment from) throws IOException {
+    public void write(MemorySegment from) throws IOException {
         impl.beginWrite();
         try {
             impl.connection();
@@ -296,12 +297,12 @@ final class BufferTransfers {
      * Allocates at least 1 byte of memory of the socket's connection to send from, as
      * {@link ZeroCopyTransfers#allocate}.
      */
-    DirectMemory allocate(int bytes) throws IOException {
+    public DirectMemory allocate(int bytes) throws IOException {
         return impl.connection().direct().allocate(bytes);
     }
 
     /** Maps memory for the peer to write to at an offset that is not negative, as {@link ZeroCopyTransfers#map}. */
-    DirectMemory map(int bytes, long offset) throws IOException {
+    public DirectMemory map(int bytes, long offset) throws IOException {
         impl.beginWrite();
         try {
             return impl.connection().direct().map(bytes, offset);
@@ -311,12 +312,12 @@ final class BufferTransfers {
     }
 
     /** Writes a part of memory that was allocated or mapped by any socket, and stays as it is meanwhile. */
-    void write(DirectMemory from, int offset, int length) throws IOException {
+    public void write(DirectMemory from, int offset, int length) throws IOException {
         place(-1, from, offset, length);
     }
 
     /** Writes a part of such memory into what the peer has mapped, or into the stream if the offset is negative. */
-    void place(long at, DirectMemory from, int offset, int length) throws IOException {
+    public void place(long at, DirectMemory from, int offset, int length) throws IOException {
         impl.beginWrite();
         try {
             direct = impl.connection().direct();
@@ -335,7 +336,7 @@ final class BufferTransfers {
     }
 
     /** Refuses what a channel refuses before it reads; {@code readOnly} if its target is. */
-    static void ensureUsable(Socket socket, boolean readOnly) throws ClosedChannelException {
+    public static void ensureUsable(Socket socket, boolean readOnly) throws ClosedChannelException {
         if (readOnly) {
             throw new IllegalArgumentException("Read-only buffer");
         }
@@ -343,7 +344,7 @@ final class BufferTransfers {
     }
 
     /** Refuses what a channel refuses before it writes. */
-    static void ensureWritable(Socket socket) throws ClosedChannelException {
+    public static void ensureWritable(Socket socket) throws ClosedChannelException {
         ensureConnected(socket);
         if (socket.isOutputShutdown()) {
             throw new ClosedChannelException();
@@ -351,7 +352,7 @@ final class BufferTransfers {
     }
 
     /** Refuses a socket that is closed or not connected. */
-    static void ensureConnected(Socket socket) throws ClosedChannelException {
+    public static void ensureConnected(Socket socket) throws ClosedChannelException {
         if (socket.isClosed()) {
             throw new ClosedChannelException();
         }
@@ -361,7 +362,7 @@ final class BufferTransfers {
     }
 
     /** Called before a byte is taken from the peer: a byte that cannot be stored would be lost. */
-    static void ensureAccess(MemorySegment segment) {
+    public static void ensureAccess(MemorySegment segment) {
         if (!segment.isAccessibleBy(Thread.currentThread())) {
             throw new WrongThreadException("the segment belongs to another thread");
         }
@@ -371,7 +372,7 @@ final class BufferTransfers {
     }
 
     /** The channel's exception for a stream's; an interrupt closes the socket, as it does for a stream. */
-    static IOException ofChannel(Socket socket, IOException e) {
+    public static IOException ofChannel(Socket socket, IOException e) {
         boolean timedOut = e instanceof SocketTimeoutException;
         // The streams of java.net have closed this already and say so.
         boolean interrupted = e instanceof InterruptedIOException || "Closed by interrupt".equals(e.getMessage());

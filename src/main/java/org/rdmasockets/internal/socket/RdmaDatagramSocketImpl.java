@@ -1,4 +1,4 @@
-package org.rdmasockets;
+package org.rdmasockets.internal.socket;
 
 import java.io.IOException;
 import java.net.DatagramPacket;
@@ -12,12 +12,13 @@ import java.net.SocketException;
 import java.net.SocketOption;
 import java.net.StandardSocketOptions;
 import java.util.Set;
+import org.rdmasockets.RdmaDatagramSocket;
 
 /**
  * The inside of a datagram socket of {@code java.net}: another one that does the work, an {@link RdmaDatagramSocket}
  * under a plain socket, and one of UDP under that. Threads as there.
  */
-final class RdmaDatagramSocketImpl extends DatagramSocketImpl {
+public final class RdmaDatagramSocketImpl extends DatagramSocketImpl {
     /** Null until this is created. */
     private volatile DatagramSocket socket;
 
@@ -25,22 +26,24 @@ final class RdmaDatagramSocketImpl extends DatagramSocketImpl {
     private final Maker maker;
 
     /** Makes a socket, unbound. */
-    interface Maker {
+    public interface Maker {
+        /** Makes one. */
         DatagramSocket make() throws SocketException;
     }
 
     /** The socket that does the work is made when this is created. */
-    RdmaDatagramSocketImpl(Maker maker) {
+    public RdmaDatagramSocketImpl(Maker maker) {
         this.maker = maker;
     }
 
     /** For a socket, unbound and this one's from now on. */
-    RdmaDatagramSocketImpl(DatagramSocket socket) {
+    public RdmaDatagramSocketImpl(DatagramSocket socket) {
         this.socket = socket;
         maker = null;
     }
 
-    DatagramSocket socket() {
+    /** The socket that does the work; null before it is created. */
+    public DatagramSocket socket() {
         return socket;
     }
 

@@ -1,4 +1,4 @@
-package org.rdmasockets;
+package org.rdmasockets.internal.socket;
 
 import java.io.IOException;
 import java.net.Inet6Address;
@@ -7,7 +7,7 @@ import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 
 /** Turns addresses into those that {@code java.net} uses. */
-final class Addresses {
+public final class Addresses {
     private Addresses() {}
 
     /** A local address as the system would report it: without the host name that the application gave. */

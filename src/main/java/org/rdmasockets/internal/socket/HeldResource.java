@@ -1,4 +1,4 @@
-package org.rdmasockets;
+package org.rdmasockets.internal.socket;
 
 import java.lang.ref.Cleaner;
 import org.rdmasockets.internal.selection.Connector;
@@ -9,7 +9,7 @@ import org.rdmasockets.internal.lock.LibraryThreads;
  * The part of the transport that a socket holds: a binding, then a listener or a connection. The socket's close
  * releases it, or the cleaner if that was forgotten; it must never lead back to the socket. The state lock guards it.
  */
-final class HeldResource implements Runnable {
+public final class HeldResource implements Runnable {
     /** The close of a connection does not block; null for nothing. */
     private AutoCloseable resource;
     private final Cleaner.Cleanable release;
