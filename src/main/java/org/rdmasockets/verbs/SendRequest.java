@@ -382,28 +382,24 @@ public final class SendRequest {
         return workRequestId;
     }
 
-    private boolean has(int flag) {
-        return (flags & flag) != 0;
-    }
-
     /** {@return whether it completes visibly: {@link #signalled()} was called} */
     public boolean isSignalled() {
-        return has(SIGNALLED);
+        return (flags & SIGNALLED) != 0;
     }
 
     /** {@return whether the data is copied at posting: {@link #inline()} was called} */
     public boolean isInline() {
-        return has(INLINE);
+        return (flags & INLINE) != 0;
     }
 
     /** {@return whether it waits for earlier reads: {@link #fenced()} was called} */
     public boolean isFenced() {
-        return has(FENCED);
+        return (flags & FENCED) != 0;
     }
 
     /** {@return whether it is solicited: {@link #solicited()} was called} */
     public boolean isSolicited() {
-        return has(SOLICITED);
+        return (flags & SOLICITED) != 0;
     }
 
     /** {@return the immediate data, 32 bits in host order} */
@@ -413,17 +409,17 @@ public final class SendRequest {
 
     /** {@return whether the next request may join this one: {@link #open()} was called} */
     public boolean isOpen() {
-        return has(OPEN);
+        return (flags & OPEN) != 0;
     }
 
     /** {@return whether requests behind this write may come before it: {@link #relaxed()} was called} */
     public boolean isRelaxed() {
-        return has(RELAXED);
+        return (flags & RELAXED) != 0;
     }
 
     /** {@return whether this may join the request before it: {@link #joining} was called} */
     public boolean isJoining() {
-        return has(JOINING);
+        return (flags & JOINING) != 0;
     }
 
     /** {@return immediate data of this and what it joins, as {@link #joining} was given it, or 0} */
