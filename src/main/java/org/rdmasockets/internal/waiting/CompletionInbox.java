@@ -294,7 +294,7 @@ public final class CompletionInbox {
                     seen = entries;
                     ready = enterIfReady(role);
                 }
-                goesOn = !ready && open && now - start < budget && policy.goesOn(last, now, checked);
+                goesOn = !ready && open && now - start < budget && policy.goesOn(now, checked);
                 checked = now - checked >= SpinPolicy.CHECK_NANOS ? now : checked;
                 last = now;
                 Thread.onSpinWait();

@@ -10,25 +10,26 @@ import java.util.function.IntSupplier;
  * {@link Thread#yield} does not help threads that wait in the scheduler's external queue. So no thread spins while
  * virtual threads wait for a carrier, and each side of the connections has fewer spinners than there are processors.
  *
- * <p>Two ends that park never find out that both could spin: each answer is late because the peer has to be woken. So a
- * spin after one in vain is a trial, which lasts until a peer that has to be woken has answered; and every waiter makes
- * trials in one millisecond of 2, or where they fail of up to 64. Both ends choose the same milliseconds, since the
- * processes of a host read the same clock; ends on two hosts meet by chance. Any thread.
+ * <p>Two ends that park never find out that both could spin: each answer is late because the peer has to be woken,
+ * perhaps on the spinner's own processor. So a spin after one in vain is a trial, which outlasts a tick of the kernel;
+ * every waiter makes trials in 4 of 8 milliseconds, or where they fail of up to 256, the same in all processes of a
+ * host. A waiter whose spins nearly all pay waits as long for a peer that has lost its processor. Any thread.
  */
 final class SpinPolicy {
     /** How often a spinner looks for completions before it looks at the clock; for devices that can do so. */
     static final int LOOKS = 16;
     /** The gain of a spin that ends at once, and the weight of a new one in the moving mean: one in 2^3. */
-    private static final int ALWAYS = 256;
+    static final int ALWAYS = 256;
     private static final int WEIGHT_SHIFT = 3;
-    /** A spinner asks so often whether it is in the way; a pause longer than the gap means a lost processor. */
+    /** From this gain on nearly all spins pay. */
+    private static final int STEADY = 240;
+    /** A spinner asks so often whether it is in the way. */
     static final long CHECK_NANOS = 1_000;
-    private static final long GAP_NANOS = 50_000;
     /** A trial lasts so many times the budget, or this many nanoseconds if that is less. */
-    private static final long TRIAL_FACTOR = 16;
-    private static final long MAX_TRIAL_NANOS = 1_000_000;
-    /** About a millisecond, as a power of two of nanoseconds, and how rare trials become, likewise. */
-    private static final int TRIAL_SHIFT = 20;
+    private static final long TRIAL_FACTOR = 80;
+    private static final long MAX_TRIAL_NANOS = 4_000_000;
+    /** About 4 milliseconds, as a power of two of nanoseconds, and how rare trials become, likewise. */
+    private static final int TRIAL_SHIFT = 22;
     private static final int MAX_RARITY = 6;
     /** Spreads the trials over time (the golden ratio, as a fraction of 2^64). */
     private static final long SPREAD = 0x9E3779B97F4A7C15L;
@@ -36,13 +37,13 @@ final class SpinPolicy {
     private static final int DISTANCE = 32;
 
     private final int limit;
-    /** How many virtual threads wait for a carrier; null if the JVM does not tell, or not yet. */
+    /** Counts virtual threads that wait for a carrier; null if the JVM does not tell, or not yet. */
     private volatile IntSupplier queued;
     /** Whether a waiter asked; a hint, as are the next two. */
     private boolean asked;
     /** Moving mean of what first spins of connections gained: a new connection begins with it. */
     private volatile int firstGains = ALWAYS;
-    /** One millisecond of 2 to the power of this is for trials, from 1 on. */
+    /** One time slice of 2 to the power of this is for trials, from 1 on. */
     private volatile int rarity = 1;
     /** Spinners by side. */
     private final AtomicIntegerArray spinners = new AtomicIntegerArray(DISTANCE * (ConnectionRole.values().length + 1));
@@ -65,18 +66,13 @@ final class SpinPolicy {
 
     /** The gain of spins that a new connection assumes. */
     int firstGains() {
-        return firstGains;
-    }
-
-    /** Whether spins that gain so much pay. */
-    static boolean pays(int gains) {
-        return gains >= ALWAYS / 2;
+        return Math.min(firstGains, STEADY - 1);
     }
 
     /** How long a waiter may spin now, in nanoseconds, or 0; another value must be followed by {@link #end}. */
     long begin(ConnectionRole side, Waiter waiter, int budgetNanos) {
         boolean trial = !waiter.paid;
-        boolean rests = trial && !pays(waiter.gains)
+        boolean rests = trial && !waiter.pays()
                 && (System.nanoTime() >>> TRIAL_SHIFT) * SPREAD >>> Long.SIZE - rarity != 0;
         if (budgetNanos == 0 || limit == 0 || rests || isCrowded()) {
             return 0;
@@ -85,12 +81,13 @@ final class SpinPolicy {
             end(side);
             return 0;
         }
-        return trial ? Math.max(budgetNanos, Math.min(MAX_TRIAL_NANOS, TRIAL_FACTOR * budgetNanos)) : budgetNanos;
+        return trial || waiter.gains >= STEADY
+                ? Math.max(budgetNanos, Math.min(MAX_TRIAL_NANOS, TRIAL_FACTOR * budgetNanos)) : budgetNanos;
     }
 
-    /** Whether a spinner may look again, which looked at the clock before and now, and was checked before that. */
-    boolean goesOn(long beforeNanos, long nowNanos, long checkedNanos) {
-        return nowNanos - beforeNanos <= GAP_NANOS && (nowNanos - checkedNanos < CHECK_NANOS || !isCrowded());
+    /** Whether a spinner may look again, which was checked before. */
+    boolean goesOn(long nowNanos, long checkedNanos) {
+        return nowNanos - checkedNanos < CHECK_NANOS || !isCrowded();
     }
 
     /** Gives the spinner's place back. */
@@ -102,7 +99,7 @@ final class SpinPolicy {
     void learn(Waiter waiter, boolean came, long nanos, int budgetNanos) {
         int gain = (came ? ALWAYS : 0) - (int) (ALWAYS * Math.min(nanos, budgetNanos) / budgetNanos);
         waiter.paid = came && nanos <= budgetNanos;
-        if (!pays(waiter.gains)) {
+        if (!waiter.pays()) {
             rarity = waiter.paid ? 1 : Math.min(rarity + 1, MAX_RARITY);
         }
         waiter.gains = Math.max(0, waiter.gains + (gain - waiter.gains >> WEIGHT_SHIFT));

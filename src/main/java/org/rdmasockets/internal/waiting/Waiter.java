@@ -11,6 +11,11 @@ final class Waiter {
 
     Waiter(int gains) {
         this.gains = gains;
-        this.paid = SpinPolicy.pays(gains);
+        this.paid = pays();
+    }
+
+    /** Whether spins pay on average. */
+    boolean pays() {
+        return gains >= SpinPolicy.ALWAYS / 2;
     }
 }

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class SpinPolicyTest {
     private static final int PROCESSORS = 3;
     private static final int BUDGET_NANOS = 40_000;
-    private static final long TRIAL_NANOS = 16 * BUDGET_NANOS;
+    private static final long TRIAL_NANOS = 80 * BUDGET_NANOS;
     private static final long SECOND_NANOS = 1_000_000_000;
 
     private final SpinPolicy policy = new SpinPolicy(PROCESSORS, () -> 0);
@@ -117,16 +117,19 @@ class SpinPolicyTest {
         assertEquals(0, once(crowded, waiter, BUDGET_NANOS));
         queued.set(0);
         assertEquals(BUDGET_NANOS, once(crowded, waiter, BUDGET_NANOS));
-        assertTrue(crowded.goesOn(0, 1_000, 0));
+        assertTrue(crowded.goesOn(1_000, 0));
         queued.set(1);
-        assertFalse(crowded.goesOn(0, 1_000, 0), "it looks again each microsecond");
-        assertTrue(crowded.goesOn(0, 999, 0));
+        assertFalse(crowded.goesOn(1_000, 0), "it looks again each microsecond");
+        assertTrue(crowded.goesOn(999, 0));
     }
 
     @Test
-    void aSpinnerThatLostItsProcessorStops() {
-        assertTrue(policy.goesOn(0, 50_000, 0));
-        assertFalse(policy.goesOn(0, 50_001, 50_001));
+    void aWaiterWhoseSpinsNearlyAllPayWaitsForAPeerThatLostItsProcessor() {
+        hit(policy, waiter, BUDGET_NANOS / 50, 60);
+        assertEquals(TRIAL_NANOS, once(policy, waiter, BUDGET_NANOS));
+        miss(policy, waiter, 1);
+        hit(policy, waiter, BUDGET_NANOS / 50, 3);
+        assertTrue(spins(), "one in four was in vain");
     }
 
     @Test
