@@ -62,7 +62,8 @@ public final class RdmaSocketOptions {
      * that of the setting {@code spinMicros}, 50. At any value, a thread parks at once while looking has not paid on
      * this connection lately (it pays if answers come within half of that time on average), or while it would keep a
      * processor or a carrier from another thread. Now and then, after short waits that were parked, it looks for up to
-     * sixteen times as long, 1 ms at most, to find a peer that has parked likewise.
+     * eighty times as long, 4 ms at most, to find a peer that has parked likewise, or one that has lost its processor
+     * for a moment.
      *
      * <ul>
      * <li>0 saves processor time: each wait parks, and costs the wake-up of a thread or two.

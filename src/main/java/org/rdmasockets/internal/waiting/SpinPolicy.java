@@ -13,7 +13,7 @@ import java.util.function.IntSupplier;
  * <p>Two ends that park never find out that both could spin: each answer is late because the peer has to be woken,
  * perhaps on the spinner's own processor. So a spin after one in vain is a trial, which outlasts a tick of the kernel;
  * every waiter makes trials in 4 of 8 milliseconds, or where they fail of up to 256, the same in all processes of a
- * host. A waiter whose spins nearly all pay waits as long for a peer that has lost its processor. Any thread.
+ * host. A waiter whose last spins ended in time waits as long for a peer that has lost its processor. Any thread.
  */
 final class SpinPolicy {
     /** How often a spinner looks for completions before it looks at the clock; for devices that can do so. */
@@ -21,8 +21,8 @@ final class SpinPolicy {
     /** The gain of a spin that ends at once, and the weight of a new one in the moving mean: one in 2^3. */
     static final int ALWAYS = 256;
     private static final int WEIGHT_SHIFT = 3;
-    /** From this gain on nearly all spins pay. */
-    private static final int STEADY = 240;
+    /** After so many spins in a row that ended in time a waiter waits for a peer that has lost its processor. */
+    private static final int STEADY = 16;
     /** A spinner asks so often whether it is in the way. */
     static final long CHECK_NANOS = 1_000;
     /** A trial lasts so many times the budget, or this many nanoseconds if that is less. */
@@ -66,12 +66,12 @@ final class SpinPolicy {
 
     /** The gain of spins that a new connection assumes. */
     int firstGains() {
-        return Math.min(firstGains, STEADY - 1);
+        return firstGains;
     }
 
     /** How long a waiter may spin now, in nanoseconds, or 0; another value must be followed by {@link #end}. */
     long begin(ConnectionRole side, Waiter waiter, int budgetNanos) {
-        boolean trial = !waiter.paid;
+        boolean trial = waiter.inTime == 0;
         boolean rests = trial && !waiter.pays()
                 && (System.nanoTime() >>> TRIAL_SHIFT) * SPREAD >>> Long.SIZE - rarity != 0;
         if (budgetNanos == 0 || limit == 0 || rests || isCrowded()) {
@@ -81,7 +81,7 @@ final class SpinPolicy {
             end(side);
             return 0;
         }
-        return trial || waiter.gains >= STEADY
+        return trial || waiter.inTime >= STEADY
                 ? Math.max(budgetNanos, Math.min(MAX_TRIAL_NANOS, TRIAL_FACTOR * budgetNanos)) : budgetNanos;
     }
 
@@ -98,9 +98,9 @@ final class SpinPolicy {
     /** Learns from a spin of so long, which ended by what it waited for or in vain. */
     void learn(Waiter waiter, boolean came, long nanos, int budgetNanos) {
         int gain = (came ? ALWAYS : 0) - (int) (ALWAYS * Math.min(nanos, budgetNanos) / budgetNanos);
-        waiter.paid = came && nanos <= budgetNanos;
+        waiter.inTime = came && nanos <= budgetNanos ? Math.min(waiter.inTime + 1, STEADY) : 0;
         if (!waiter.pays()) {
-            rarity = waiter.paid ? 1 : Math.min(rarity + 1, MAX_RARITY);
+            rarity = waiter.inTime > 0 ? 1 : Math.min(rarity + 1, MAX_RARITY);
         }
         waiter.gains = Math.max(0, waiter.gains + (gain - waiter.gains >> WEIGHT_SHIFT));
         if (!waiter.spun) {

@@ -4,14 +4,14 @@ package org.rdmasockets.internal.waiting;
 final class Waiter {
     /** The thread that is parked or about to park, else null. */
     volatile Thread thread;
-    /** For {@link SpinPolicy}: moving mean of what spins gained, whether the last one paid, whether any was made. */
+    /** For {@link SpinPolicy}: moving mean of gains, how many spins in a row ended in time, whether any was made. */
     int gains;
-    boolean paid;
+    int inTime;
     boolean spun;
 
     Waiter(int gains) {
         this.gains = gains;
-        this.paid = pays();
+        this.inTime = pays() ? 1 : 0;
     }
 
     /** Whether spins pay on average. */
