@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.function.Consumer;
 
 /**
- * The choke point: functions of the C library and numbers of Linux, the same on x86-64 and aarch64. Callers have asked
+ * Functions of the C library and numbers of Linux, the same on x86-64 and aarch64. Callers have asked
  * {@link SharedMemoryAvailability} first, because initialisation fails where native access is denied.
  */
 @SuppressWarnings("restricted")
@@ -103,9 +103,6 @@ final class Posix {
     /** The number 1 in 8 bytes, for ever: it is written to an eventfd, and its first byte is a doorbell. */
     private static final long ONE;
 
-    /** Takes the errno of calls that need none; all threads write it, and none relies on it. */
-    private static final Captured IGNORED = new Captured(Arena.global());
-
     static {
         MemorySegment one = Arena.global().allocate(Long.BYTES, Long.BYTES);
         buffer(one).putLong(0, 1);
@@ -193,42 +190,31 @@ final class Posix {
 
     /** {@code close}, whatever this thread lacks: the descriptor would be lost for ever. */
     static void close(int descriptor) {
-        CLOSE.callSurely(IGNORED, descriptor, 0L, 0L, 0L, 0L);
+        CLOSE.callSurely(Captured.IGNORED, descriptor, 0L, 0L, 0L, 0L);
     }
 
     /** {@code mmap} in place of what is there, likewise: memory of a peer would stay. */
     static boolean mapOver(long address, long bytes, int flags) {
-        return MMAP.callSurely(IGNORED, address, bytes, PROT_READ_WRITE, flags | MAP_FIXED, -1L) == address;
+        return MMAP.callSurely(Captured.IGNORED, address, bytes, PROT_READ_WRITE, flags | MAP_FIXED, -1L) == address;
     }
 
     /** {@code munmap}, likewise. */
     static void unmap(long address, long bytes) {
-        MUNMAP.callSurely(IGNORED, address, bytes, 0L, 0L, 0L);
+        MUNMAP.callSurely(Captured.IGNORED, address, bytes, 0L, 0L, 0L);
     }
 
     /** {@code send} of one byte without waiting; a full or dead socket refuses, and its reader knows anyway. */
     static void sendByte(int descriptor) {
-        SEND.callSurely(IGNORED, descriptor, ONE, 1L, MSG_DONTWAIT | MSG_NOSIGNAL, 0L);
+        SEND.callSurely(Captured.IGNORED, descriptor, ONE, 1L, MSG_DONTWAIT | MSG_NOSIGNAL, 0L);
     }
 
     /** {@code read} of 8 bytes from an eventfd; what it returns does not matter, the descriptor does not block. */
     static void readCounter(int descriptor, MemorySegment into) {
-        READ.call(IGNORED, descriptor, into.address(), Long.BYTES, 0);
+        READ.call(Captured.IGNORED, descriptor, into.address(), Long.BYTES, 0);
     }
 
     /** {@code write} of 8 bytes to an eventfd; a full counter refuses, which is as good as another wake-up. */
     static void writeCounter(int descriptor) {
-        WRITE.callSurely(IGNORED, descriptor, ONE, Long.BYTES, 0L, 0L);
-    }
-
-    /**
-     * Throws on what came out of a handle that throws nothing of its own: errors and runtime exceptions as they are.
-     */
-    static AssertionError unexpected(Throwable thrown) {
-        switch (thrown) {
-            case Error e -> throw e;
-            case RuntimeException e -> throw e;
-            default -> throw new AssertionError("a native call throws nothing", thrown);
-        }
+        WRITE.callSurely(Captured.IGNORED, descriptor, ONE, Long.BYTES, 0L, 0L);
     }
 }

@@ -10,7 +10,7 @@ final class Descriptors {
     /** Makes reads return EAGAIN when there is nothing: the calls for events cannot be interrupted otherwise. */
     static void makeNonBlocking(int descriptor) throws VerbsException {
         String text = "descriptor=" + descriptor;
-        int flags = ControlCalls.FCNTL.number(text, descriptor, rdma_h.F_GETFL(), 0);
-        ControlCalls.FCNTL.number(text, descriptor, rdma_h.F_SETFL(), flags | rdma_h.O_NONBLOCK());
+        int flags = ControlCall.FCNTL.number(text, descriptor, rdma_h.F_GETFL(), 0);
+        ControlCall.FCNTL.number(text, descriptor, rdma_h.F_SETFL(), flags | rdma_h.O_NONBLOCK());
     }
 }

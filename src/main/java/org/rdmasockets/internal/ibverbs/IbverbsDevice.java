@@ -63,7 +63,7 @@ final class IbverbsDevice implements Device, Pollable {
         deallocateWindow = new ControlCall("ibv_dealloc_mw", function(rdma_h.IBV_CONTEXT_DEALLOC_MW()));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_device_attr.allocate(arena);
-            ControlCalls.IBV_QUERY_DEVICE.check("device=" + info.name(), context, attr);
+            ControlCall.IBV_QUERY_DEVICE.check("device=" + info.name(), context, attr);
             DeviceFacts facts = new DeviceFacts(context, info.transport(), attr);
             attributes = facts.attributes();
             capabilities = facts.capabilities();
@@ -99,7 +99,7 @@ final class IbverbsDevice implements Device, Pollable {
         checkPort("ibv_query_port", portNumber);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_port_attr.allocate(arena);
-            ControlCalls.IBV_QUERY_PORT.check("device=" + info.name() + ", port=" + portNumber, context,
+            ControlCall.IBV_QUERY_PORT.check("device=" + info.name() + ", port=" + portNumber, context,
                     (byte) portNumber, attr);
             return new PortAttributes(state(ibv_port_attr.state(attr)), linkLayer(ibv_port_attr.link_layer(attr)),
                     mtuBytes(ibv_port_attr.max_mtu(attr)), mtuBytes(ibv_port_attr.active_mtu(attr)),
@@ -136,7 +136,7 @@ final class IbverbsDevice implements Device, Pollable {
         checkPort("ibv_query_gid", portNumber);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment gid = ibv_gid.allocate(arena);
-            ControlCalls.IBV_QUERY_GID.check("device=" + info.name() + ", port=" + portNumber + ", index=" + index,
+            ControlCall.IBV_QUERY_GID.check("device=" + info.name() + ", port=" + portNumber + ", index=" + index,
                     context, (byte) portNumber, index, gid);
             return new Gid(gid.toArray(ValueLayout.JAVA_BYTE));
         }
@@ -187,7 +187,7 @@ final class IbverbsDevice implements Device, Pollable {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment event = ibv_async_event.allocate(arena);
             while (true) {
-                int error = ControlCalls.IBV_GET_ASYNC_EVENT.error(context, event);
+                int error = ControlCall.IBV_GET_ASYNC_EVENT.error(context, event);
                 if (error == Errno.EAGAIN.number()) {
                     return;
                 }
@@ -195,11 +195,11 @@ final class IbverbsDevice implements Device, Pollable {
                     continue;
                 }
                 if (error != 0) {
-                    throw ControlCalls.IBV_GET_ASYNC_EVENT.failure(error, "device=" + info.name());
+                    throw ControlCall.IBV_GET_ASYNC_EVENT.failure(error, "device=" + info.name());
                 }
                 // Copied before it is acknowledged: until then its queue or queue pair cannot be destroyed.
                 DeviceEvent copy = event(event);
-                ControlCalls.IBV_ACK_ASYNC_EVENT.run(event);
+                ControlCall.IBV_ACK_ASYNC_EVENT.run(event);
                 handler.accept(copy);
             }
         }

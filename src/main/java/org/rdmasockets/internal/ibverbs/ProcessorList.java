@@ -56,7 +56,7 @@ record ProcessorList(BitSet numbers) {
         long[] words = numbers.toLongArray(); // as cpu_set_t has them
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment mask = arena.allocateFrom(ValueLayout.JAVA_LONG, words);
-            ControlCalls.SCHED_SETAFFINITY.check("processors=" + this, 0, mask.byteSize(), mask);
+            ControlCall.SCHED_SETAFFINITY.check("processors=" + this, 0, mask.byteSize(), mask);
         }
         return toString();
     }

@@ -21,7 +21,7 @@ final class SiwMapping {
 
     /** Takes the page, by a context of siw on which no queue was made; throws if the queue cannot be made. */
     static void takeReservedKey(MemorySegment context, String text) throws VerbsException {
-        ControlCalls.IBV_CREATE_CQ.pointer(text + ", entries=" + ENTRIES, context, ENTRIES, MemorySegment.NULL,
+        ControlCall.IBV_CREATE_CQ.pointer(text + ", entries=" + ENTRIES, context, ENTRIES, MemorySegment.NULL,
                 MemorySegment.NULL, 0);
     }
 }
