@@ -79,16 +79,6 @@ public class NativeFunction {
         }
     }
 
-    /** Calls the function: all that the register has, whose upper half means nothing after an int. */
-    protected final long invoke(Captured captured, long... arguments) {
-        long[] all = arguments.length == MOST_ARGUMENTS ? arguments : Arrays.copyOf(arguments, MOST_ARGUMENTS);
-        try {
-            return (long) CALL.invokeExact(address(), captured.memory, all[0], all[1], all[2], all[3], all[4], all[5]);
-        } catch (Throwable t) {
-            throw unexpected(t);
-        }
-    }
-
     /** The same for at most four arguments, without allocating. */
     public final long call(Captured captured, long first, long second, long third, long fourth) {
         try {
@@ -123,6 +113,26 @@ public class NativeFunction {
         }
     }
 
+    /** Calls the function: all that the register has, whose upper half means nothing after an int. */
+    protected final long invoke(Captured captured, long... arguments) {
+        long[] all = arguments.length == MOST_ARGUMENTS ? arguments : Arrays.copyOf(arguments, MOST_ARGUMENTS);
+        try {
+            return (long) CALL.invokeExact(address(), captured.memory, all[0], all[1], all[2], all[3], all[4], all[5]);
+        } catch (Throwable t) {
+            throw unexpected(t);
+        }
+    }
+
+    /** Reads what a register has: what the function returned, or if that is -1 the errno negated, EIO if it is 0. */
+    protected final long result(Captured captured, long returned) {
+        long result = returnsLong ? returned : (int) returned;
+        if (result != -1) {
+            return result;
+        }
+        int errno = captured.errno();
+        return errno == 0 ? -Errno.EIO.number() : -errno;
+    }
+
     private MemorySegment address() {
         MemorySegment found = address;
         if (found == null) {
@@ -138,16 +148,6 @@ public class NativeFunction {
     /** Looks the function up: its address, or null if there is none. */
     protected MemorySegment find() {
         return Signature.find(name);
-    }
-
-    /** Reads what a register has: what the function returned, or if that is -1 the errno negated, EIO if it is 0. */
-    protected final long result(Captured captured, long returned) {
-        long result = returnsLong ? returned : (int) returned;
-        if (result != -1) {
-            return result;
-        }
-        int errno = captured.errno();
-        return errno == 0 ? -Errno.EIO.number() : -errno;
     }
 
     /** Calls and expects success; the text has the arguments that matter, as {@code name=value} pairs. */

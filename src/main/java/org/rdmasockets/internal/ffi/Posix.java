@@ -94,8 +94,8 @@ final class Posix {
     static final NativeFunction EPOLL_CREATE1 = NativeFunction.returningInt("epoll_create1");
     static final NativeFunction EPOLL_CTL = NativeFunction.returningInt("epoll_ctl");
     static final NativeFunction EPOLL_WAIT = NativeFunction.returningInt("epoll_wait");
-    private static final NativeFunction RECVMSG = NativeFunction.returningLong("recvmsg");
-    private static final NativeFunction GETRANDOM = NativeFunction.returningLong("getrandom");
+    static final NativeFunction RECVMSG = NativeFunction.returningLong("recvmsg");
+    static final NativeFunction GETRANDOM = NativeFunction.returningLong("getrandom");
     private static final NativeFunction SEND = NativeFunction.returningLong("send");
     private static final NativeFunction READ = NativeFunction.returningLong("read");
     private static final NativeFunction WRITE = NativeFunction.returningLong("write");
@@ -158,34 +158,12 @@ final class Posix {
         }
     }
 
-    /** {@code epoll_wait}: how many events were written, or a negated errno. */
-    static int epollWait(Captured captured, int descriptor, long events, int capacity, int timeoutMillis) {
-        return (int) EPOLL_WAIT.call(captured, descriptor, events, capacity, timeoutMillis);
-    }
-
-    /** {@code recvmsg} without waiting, descriptors closed on exec: the length, 0 at the end, or a negated errno. */
-    static int receiveMessage(Captured captured, int descriptor, long message) {
-        return (int) RECVMSG.call(captured, descriptor, message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, 0);
-    }
-
     /** A text as C has it, by a plain copy: {@code allocateFrom} loads more than that. */
     static MemorySegment text(Arena arena, String text) {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         MemorySegment memory = arena.allocate(bytes.length + 1L);
         memory.asByteBuffer().put(bytes);
         return memory;
-    }
-
-    /** Eight bytes from {@code getrandom}. */
-    static long randomNumber() {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment number = arena.allocate(Long.BYTES, Long.BYTES);
-            // So few bytes come whole, or not at all, and that only while the system starts.
-            while (GETRANDOM.call(number.address(), Long.BYTES, 0) != Long.BYTES) {
-                Thread.onSpinWait();
-            }
-            return buffer(number).getLong(0);
-        }
     }
 
     /** {@code close}, whatever this thread lacks: the descriptor would be lost for ever. */

@@ -5,6 +5,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import org.rdmasockets.internal.ffi.Captured;
 import org.rdmasockets.internal.ffi.NativeFunction;
+import org.rdmasockets.internal.log.LimitedLog;
+import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -79,6 +81,8 @@ final class ControlCall extends NativeFunction {
     /** Of the calling thread: 0, bytes of the mask, the mask. */
     static final ControlCall SCHED_SETAFFINITY = new ControlCall("sched_setaffinity");
 
+    private static final LimitedLog LIMITED = new LimitedLog(new Log(ControlCall.class));
+
     /** The name that the library has the function under. */
     private final String symbol;
     /** Where the function is, null for one that is looked up. */
@@ -151,6 +155,15 @@ final class ControlCall extends NativeFunction {
         if (error != 0) {
             throw failure(error, text.toString());
         }
+    }
+
+    /** Calls a function that destroys its only argument. A failure is only logged: {@code close()} does not throw. */
+    boolean destroy(MemorySegment object) {
+        int error = error(object);
+        if (error != 0) {
+            LIMITED.warn("{}; the native object stays until this process ends", failure(error, "").getMessage());
+        }
+        return error == 0;
     }
 
     /** Calls a function that returns a number from 0, or -1 with errno. */

@@ -82,7 +82,7 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
 
     @Override
     void destroy() {
-        Destruction.check(ControlCall.IBV_DESTROY_AH, pointer);
+        ControlCall.IBV_DESTROY_AH.destroy(pointer);
         domain.release();
     }
 }

@@ -40,7 +40,7 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
         this.device = device;
         pointer = ControlCall.IBV_CREATE_COMP_CHANNEL.pointer("device=" + device, device.context);
         descriptor = ibv_comp_channel.fd(pointer);
-        Descriptors.makeNonBlocking(descriptor);
+        Pollable.makeNonBlocking(descriptor);
         scratch = IbverbsCalls.allocate(CAPTURED_OFFSET + Captured.BYTES);
         captured = new Captured(scratch.asSlice(CAPTURED_OFFSET));
     }
@@ -126,7 +126,7 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
 
     @Override
     void destroy() {
-        Destruction.check(ControlCall.IBV_DESTROY_COMP_CHANNEL, pointer);
+        ControlCall.IBV_DESTROY_COMP_CHANNEL.destroy(pointer);
         IbverbsCalls.free(scratch);
     }
 }

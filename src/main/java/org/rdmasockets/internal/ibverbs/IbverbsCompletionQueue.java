@@ -203,7 +203,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     void destroy() {
         device.forget(this);
         // Does not block: every event was acknowledged when it was taken.
-        Destruction.check(ControlCall.IBV_DESTROY_CQ, pointer);
+        ControlCall.IBV_DESTROY_CQ.destroy(pointer);
         leaveChannel();
     }
 }

@@ -30,6 +30,9 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** A device over a context of librdmacm, which lives as long as the process. */
 final class IbverbsDevice implements Device, Pollable {
+    /** Of 32 bytes each: a MiB, 256 pages. */
+    private static final int SIW_ENTRIES = 32_768;
+
     final MemorySegment context;
     private final DeviceInfo info;
     private final DeviceAttributes attributes;
@@ -68,10 +71,25 @@ final class IbverbsDevice implements Device, Pollable {
             attributes = facts.attributes();
             capabilities = facts.capabilities();
             if (facts.siw) {
-                SiwMapping.takeReservedKey(context, "device=" + info.name());
+                takeReservedKeyOfSiw();
             }
         }
-        Descriptors.makeNonBlocking(descriptor());
+        Pollable.makeNonBlocking(descriptor());
+    }
+
+    /**
+     * Keeps soft-iWARP from failing at the 145th page of its queues. Called before any queue is made.
+     *
+     * <p>The kernel's siw numbers the pages of all queues of a context, the lowest free first, and tells the user
+     * library where a new queue begins as a key, the byte offset for {@code mmap}. The user library takes one such key
+     * for "there is none": {@code SIW_INVAL_UOBJ_KEY} of {@code rdma/siw-abi.h}, 0x90000, page 144. A queue that begins
+     * just there fails, without errno; that frees the page, and so does every later queue of that size or more: with
+     * about fifty connections open there would be no further one. So the page is taken, once for each context, before
+     * anything else is made: by a completion queue that begins before it, ends behind it and is never destroyed.
+     */
+    private void takeReservedKeyOfSiw() throws VerbsException {
+        ControlCall.IBV_CREATE_CQ.pointer("device=" + info.name() + ", entries=" + SIW_ENTRIES, context, SIW_ENTRIES,
+                MemorySegment.NULL, MemorySegment.NULL, 0);
     }
 
     /** A function of the driver, which the inline functions of {@code infiniband/verbs.h} call. */

@@ -123,7 +123,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
 
     @Override
     void destroy() {
-        if (Destruction.check(ControlCall.IBV_DEREG_MR, pointer)) {
+        if (ControlCall.IBV_DEREG_MR.destroy(pointer)) {
             afterwards.accept(memory);
         } else {
             LOST.add(memory);

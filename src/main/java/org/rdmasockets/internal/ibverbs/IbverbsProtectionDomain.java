@@ -166,6 +166,6 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
 
     @Override
     void destroy() {
-        Destruction.check(ControlCall.IBV_DEALLOC_PD, pointer);
+        ControlCall.IBV_DEALLOC_PD.destroy(pointer);
     }
 }

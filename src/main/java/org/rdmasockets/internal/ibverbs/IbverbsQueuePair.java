@@ -318,7 +318,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         if (identifier != null) {
             identifier.detachQueuePair();
         }
-        boolean destroyed = Destruction.check(ControlCall.IBV_DESTROY_QP, queuePair);
+        boolean destroyed = ControlCall.IBV_DESTROY_QP.destroy(queuePair);
         requests.free();
         if (destroyed) {
             parents.release(true);

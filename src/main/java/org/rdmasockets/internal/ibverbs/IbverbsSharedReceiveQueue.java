@@ -153,7 +153,7 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
     @Override
     void destroy() {
         // Forgotten after it: until it is destroyed, an event may name it.
-        Destruction.check(ControlCall.IBV_DESTROY_SRQ, pointer);
+        ControlCall.IBV_DESTROY_SRQ.destroy(pointer);
         device.forget(this);
         requests.free();
         domain.release();

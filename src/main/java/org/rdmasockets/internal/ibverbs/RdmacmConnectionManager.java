@@ -47,7 +47,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
         this.devices = devices;
         channel = ControlCall.RDMA_CREATE_EVENT_CHANNEL.pointer("");
         descriptor = rdma_event_channel.fd(channel);
-        Descriptors.makeNonBlocking(descriptor);
+        Pollable.makeNonBlocking(descriptor);
     }
 
     @Override

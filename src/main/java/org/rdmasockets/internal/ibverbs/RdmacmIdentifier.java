@@ -396,7 +396,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     @Override
     void destroy() {
         // Returns when every event of this that was taken is acknowledged, so no more requests can come.
-        Destruction.check(ControlCall.RDMA_DESTROY_ID, pointer);
+        ControlCall.RDMA_DESTROY_ID.destroy(pointer);
         manager.forget(this);
         List<RdmacmIdentifier> unclaimed;
         synchronized (this) {

@@ -18,6 +18,6 @@
  * host). No thread is started here.
  *
  * <p>Facts about devices that no attribute tells (inline limits, what siw lacks) are in {@code IbverbsDevice},
- * {@code QueuePairFactory} and {@code SiwMapping}. The package knows nothing of sockets.
+ * {@code DeviceFacts} and {@code QueuePairFactory}. The package knows nothing of sockets.
  */
 package org.rdmasockets.internal.ibverbs;
