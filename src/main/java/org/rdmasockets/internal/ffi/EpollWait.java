@@ -84,7 +84,7 @@ public final class EpollWait extends Guard {
         int remaining = timeoutMillis;
         boolean looked = timeoutMillis == 0;
         while (true) {
-            int found = Posix.epollWait(captured, set.descriptor, events.address(), BATCH,
+            int found = (int) Posix.EPOLL_WAIT.call(captured, set.descriptor, events.address(), BATCH,
                     woken.get() || isClosed() ? 0 : remaining);
             if (found < 0 && found != -Errno.EINTR.number()) { // a signal does not end the wait
                 throw Posix.EPOLL_WAIT.failure(-found, "");

@@ -16,7 +16,7 @@ import org.rdmasockets.verbs.VerbsException;
  * <p>A range that is unmapped holds private memory for a while before it is given back: an access that comes too late
  * lands there and does no harm.
  */
-public final class Mappings {
+final class Mappings {
     /** The kernel's limit unless it is told otherwise. */
     private static final int DEFAULT_MOST = 65_530;
     /** The least that is left to others, and as a part of all. */
@@ -49,35 +49,35 @@ public final class Mappings {
     private Mappings() {}
 
     /** How many mappings this library has now, those included that are about to be given back. */
-    public static synchronized int count() {
+    static synchronized int count() {
         return count;
     }
 
-    /** Takes mappings that other code, such as a driver, is going to make; or throws {@code ENOMEM}. */
-    public static synchronized void reserve(int more) throws VerbsException {
-        if (count + more > allowed && !hasRoom(more)) {
+    /** Counts a mapping that is about to be made; or throws {@code ENOMEM}. */
+    private static synchronized void reserve() throws VerbsException {
+        if (count + 1 > allowed && !hasRoom()) {
             throw new VerbsException("mmap", Errno.ENOMEM.number(), "mappings=" + count + ", vm.max_map_count="
                     + most(), "this process has nearly as many mappings as it may, and the JVM needs the rest: raise "
                     + "the sysctl vm.max_map_count, or use fewer connections");
         }
-        count += more;
+        count++;
     }
 
-    /** Says that mappings are gone. */
-    public static synchronized void release(int fewer) {
-        count -= fewer;
+    /** Says that a mapping is gone. */
+    private static synchronized void release() {
+        count--;
     }
 
     /** Counts all mappings of this process; half of what is left may be taken before they are counted again. */
-    private static boolean hasRoom(int more) {
+    private static boolean hasRoom() {
         long now = System.nanoTime();
         if (refused && now - refusedUntil < 0) {
             return false;
         }
         int most = most();
         int room = most - Math.max(LEAST_RESERVE, most / RESERVED_PART) - inUse();
-        allowed = count + Math.max(0, room - more) / 2 + (room >= more ? more : 0);
-        refused = room < more;
+        allowed = count + Math.max(0, room - 1) / 2 + (room >= 1 ? 1 : 0);
+        refused = room < 1;
         refusedUntil = now + PAUSE_NANOS;
         return !refused;
     }
@@ -111,12 +111,12 @@ public final class Mappings {
 
     /** Maps whole pages of a sealed memfd; throws {@code ENOMEM} if there are too many mappings. */
     static long map(int descriptor, long bytes) throws VerbsException {
-        reserve(1);
+        reserve();
         try {
             return Posix.MMAP.check("lengthBytes=" + bytes, 0L, bytes, Posix.PROT_READ_WRITE, Posix.MAP_SHARED,
                     descriptor, 0L);
         } catch (Throwable e) {
-            release(1);
+            release();
             throw e;
         }
     }
@@ -140,7 +140,7 @@ public final class Mappings {
     /** Gives a range back whose addresses no code has. */
     static void unmap(long address, long bytes) {
         Posix.unmap(address, bytes);
-        release(1);
+        release();
     }
 
     /** Takes a range back that is no longer used: it is empty now, and given back a while later. */

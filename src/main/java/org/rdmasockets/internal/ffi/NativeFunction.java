@@ -8,18 +8,19 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
+import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * A function of the C library: errno is captured on every call, and a failure names function, errno, arguments and
- * remedy. Any thread may call.
+ * A function of C, by default of the C library: errno is captured on every call, and a failure names function, errno,
+ * arguments and remedy. Any thread may call. Arguments are numbers, and addresses for pointers.
  *
  * <p>All functions share one native signature, six integers or pointers in registers, because each further signature
  * costs a starting JVM some twenty classes and ten milliseconds. A function does not look at registers that it has no
  * argument in, nor at the upper half of one that has an int; a variadic one takes integers from the same registers.
  */
 @SuppressWarnings("restricted")
-final class NativeFunction {
+public class NativeFunction {
     /** Most arguments that travel in registers, on x86-64. */
     private static final int MOST_ARGUMENTS = 6;
     /** How often a call that others wait for, such as a wake-up, is tried again. */
@@ -47,46 +48,44 @@ final class NativeFunction {
 
     private static final MethodHandle CALL = Signature.link();
 
-    private final String name;
+    /** The name in C. */
+    public final String name;
     /** Whether the function returns 64 bits, and not an int. */
     private final boolean returnsLong;
     /** Where the function is, looked up at the first call; threads that come together find the same. */
     private MemorySegment address;
 
-    private NativeFunction(String name, boolean returnsLong) {
+    /** A function that returns a long or a pointer, or else an int. */
+    protected NativeFunction(String name, boolean returnsLong) {
         this.name = name;
         this.returnsLong = returnsLong;
     }
 
-    /** A function that returns an int. */
-    static NativeFunction returningInt(String name) {
+    /** A function of the C library that returns an int. */
+    public static NativeFunction returningInt(String name) {
         return new NativeFunction(name, false);
     }
 
-    /** A function that returns a long or a pointer. */
-    static NativeFunction returningLong(String name) {
+    /** A function of the C library that returns a long or a pointer. */
+    public static NativeFunction returningLong(String name) {
         return new NativeFunction(name, true);
     }
 
-    /** Calls the function, with pointers as addresses: what it returned, or the errno negated if that was -1. */
-    long call(long... arguments) {
-        long[] all = arguments.length == MOST_ARGUMENTS ? arguments : Arrays.copyOf(arguments, MOST_ARGUMENTS);
+    /** Calls the function: what it returned, or the errno negated if that was -1. */
+    final long call(long... arguments) {
         try (Arena arena = Arena.ofConfined()) {
             Captured captured = new Captured(arena);
-            return result(captured, (long) CALL.invokeExact(address(), captured.memory, all[0], all[1], all[2], all[3],
-                    all[4], all[5]));
-        } catch (Throwable t) {
-            throw Posix.unexpected(t);
+            return result(captured, invoke(captured, arguments));
         }
     }
 
     /** The same for at most four arguments, without allocating. */
-    long call(Captured captured, long first, long second, long third, long fourth) {
+    public final long call(Captured captured, long first, long second, long third, long fourth) {
         try {
             return result(captured,
                     (long) CALL.invokeExact(address(), captured.memory, first, second, third, fourth, 0L, 0L));
         } catch (Throwable t) {
-            throw Posix.unexpected(t);
+            throw unexpected(t);
         }
     }
 
@@ -108,31 +107,51 @@ final class NativeFunction {
                 return result(captured, returned);
             } catch (Throwable t) { // others depend on it, whatever this thread lacks
                 if (left == 0 || !(t instanceof Error)) {
-                    throw Posix.unexpected(t);
+                    throw unexpected(t);
                 }
             }
         }
     }
 
+    /** Calls the function: all that the register has, whose upper half means nothing after an int. */
+    protected final long invoke(Captured captured, long... arguments) {
+        long[] all = arguments.length == MOST_ARGUMENTS ? arguments : Arrays.copyOf(arguments, MOST_ARGUMENTS);
+        try {
+            return (long) CALL.invokeExact(address(), captured.memory, all[0], all[1], all[2], all[3], all[4], all[5]);
+        } catch (Throwable t) {
+            throw unexpected(t);
+        }
+    }
+
+    /** Reads what a register has: what the function returned, or if that is -1 the errno negated, EIO if it is 0. */
+    protected final long result(Captured captured, long returned) {
+        long result = returnsLong ? returned : (int) returned;
+        if (result != -1) {
+            return result;
+        }
+        int errno = captured.errno();
+        return errno == 0 ? -Errno.EIO.number() : -errno;
+    }
+
     private MemorySegment address() {
         MemorySegment found = address;
         if (found == null) {
-            found = Signature.find(name);
+            found = find();
             if (found == null) {
-                throw new UnsupportedOperationException("the C library has no function " + name);
+                throw new UnsupportedOperationException("no library has a function " + name);
             }
             address = found;
         }
         return found;
     }
 
-    private long result(Captured captured, long returned) {
-        long result = returnsLong ? returned : (int) returned;
-        return result == -1 ? -captured.errno() : result;
+    /** Looks the function up: its address, or null if there is none. */
+    protected MemorySegment find() {
+        return Signature.find(name);
     }
 
     /** Calls and expects success; the text has the arguments that matter, as {@code name=value} pairs. */
-    long check(String text, long... arguments) throws VerbsException {
+    final long check(String text, long... arguments) throws VerbsException {
         long result = call(arguments);
         if (result < 0) {
             throw failure(-result, text);
@@ -141,7 +160,37 @@ final class NativeFunction {
     }
 
     /** The exception for a failure, with the arguments that matter to a person, and a remedy if one is known. */
-    VerbsException failure(long errorNumber, String text) {
-        return new VerbsException(name, (int) errorNumber, text, SharedMemoryRemedies.of(name, (int) errorNumber));
+    public final VerbsException failure(long errorNumber, String text) {
+        return new VerbsException(name, (int) errorNumber, text, remedy((int) errorNumber));
+    }
+
+    /** The remedy for an error of this function, a clause without a full stop; empty if none is known. */
+    protected String remedy(int errorNumber) {
+        Errno errno = Errno.of(errorNumber);
+        return switch (errno) {
+            case ENOMEM -> name.equals("mmap")
+                    ? "this process has too many mappings or too little address space: raise the sysctl "
+                            + "vm.max_map_count, or ulimit -v"
+                    : "the kernel is out of memory";
+            case ENOSPC -> name.equals("epoll_ctl")
+                    ? "the system has too many watched descriptors: raise the sysctl fs.epoll.max_user_watches"
+                    : "there is no room for more shared memory: raise the memory limit of the container, or free some";
+            case EAGAIN -> name.equals("connect") ? "too many processes ask for a connection at once; try again" : "";
+            case ENOSYS -> "the kernel lacks this call, or a sandbox hides it; Linux 3.17 or newer has it";
+            case EPERM, EACCES -> "a sandbox, seccomp filter or security module forbids it; allow this call";
+            case EADDRINUSE -> "the port is taken by another process of this user; take another port";
+            default -> errno.remedy();
+        };
+    }
+
+    /**
+     * Throws on what came out of a handle that throws nothing of its own: errors and runtime exceptions as they are.
+     */
+    public static AssertionError unexpected(Throwable thrown) {
+        switch (thrown) {
+            case Error e -> throw e;
+            case RuntimeException e -> throw e;
+            default -> throw new AssertionError("a native call throws nothing", thrown);
+        }
     }
 }

@@ -125,7 +125,8 @@ public final class PacketBuffer {
     /** Receives a packet: its length, 0 at the end of the stream, or a negated errno. */
     int receive(int socket) {
         makeRoom(MAX_PACKET_BYTES, CONTROL_BYTES);
-        length = Posix.receiveMessage(captured, socket, memory.address());
+        length = (int) Posix.RECVMSG.call(captured, socket, memory.address(),
+                Posix.MSG_DONTWAIT | Posix.MSG_CMSG_CLOEXEC, 0);
         descriptor = -1;
         malformed = false;
         descriptorLost = false;

@@ -148,7 +148,14 @@ public final class PacketSocket extends Guard {
 
     /** A number that cannot be guessed ({@code getrandom}); those of {@code java.security} would load sixty classes. */
     public static long randomNumber() {
-        return Posix.randomNumber();
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment number = arena.allocate(Long.BYTES, Long.BYTES);
+            // So few bytes come whole, or not at all, and that only while the system starts.
+            while (Posix.GETRANDOM.call(number.address(), Long.BYTES, 0) != Long.BYTES) {
+                Thread.onSpinWait();
+            }
+            return Posix.buffer(number).getLong(0);
+        }
     }
 
     /** How many descriptors this process may have, as {@code ulimit -n} says it. */

@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.function.Consumer;
 
 /**
- * The choke point: functions of the C library and numbers of Linux, the same on x86-64 and aarch64. Callers have asked
+ * Functions of the C library and numbers of Linux, the same on x86-64 and aarch64. Callers have asked
  * {@link SharedMemoryAvailability} first, because initialisation fails where native access is denied.
  */
 @SuppressWarnings("restricted")
@@ -94,17 +94,14 @@ final class Posix {
     static final NativeFunction EPOLL_CREATE1 = NativeFunction.returningInt("epoll_create1");
     static final NativeFunction EPOLL_CTL = NativeFunction.returningInt("epoll_ctl");
     static final NativeFunction EPOLL_WAIT = NativeFunction.returningInt("epoll_wait");
-    private static final NativeFunction RECVMSG = NativeFunction.returningLong("recvmsg");
-    private static final NativeFunction GETRANDOM = NativeFunction.returningLong("getrandom");
+    static final NativeFunction RECVMSG = NativeFunction.returningLong("recvmsg");
+    static final NativeFunction GETRANDOM = NativeFunction.returningLong("getrandom");
     private static final NativeFunction SEND = NativeFunction.returningLong("send");
     private static final NativeFunction READ = NativeFunction.returningLong("read");
     private static final NativeFunction WRITE = NativeFunction.returningLong("write");
 
     /** The number 1 in 8 bytes, for ever: it is written to an eventfd, and its first byte is a doorbell. */
     private static final long ONE;
-
-    /** Takes the errno of calls that need none; all threads write it, and none relies on it. */
-    private static final Captured IGNORED = new Captured(Arena.global());
 
     static {
         MemorySegment one = Arena.global().allocate(Long.BYTES, Long.BYTES);
@@ -161,16 +158,6 @@ final class Posix {
         }
     }
 
-    /** {@code epoll_wait}: how many events were written, or a negated errno. */
-    static int epollWait(Captured captured, int descriptor, long events, int capacity, int timeoutMillis) {
-        return (int) EPOLL_WAIT.call(captured, descriptor, events, capacity, timeoutMillis);
-    }
-
-    /** {@code recvmsg} without waiting, descriptors closed on exec: the length, 0 at the end, or a negated errno. */
-    static int receiveMessage(Captured captured, int descriptor, long message) {
-        return (int) RECVMSG.call(captured, descriptor, message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC, 0);
-    }
-
     /** A text as C has it, by a plain copy: {@code allocateFrom} loads more than that. */
     static MemorySegment text(Arena arena, String text) {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
@@ -179,56 +166,33 @@ final class Posix {
         return memory;
     }
 
-    /** Eight bytes from {@code getrandom}. */
-    static long randomNumber() {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment number = arena.allocate(Long.BYTES, Long.BYTES);
-            // So few bytes come whole, or not at all, and that only while the system starts.
-            while (GETRANDOM.call(number.address(), Long.BYTES, 0) != Long.BYTES) {
-                Thread.onSpinWait();
-            }
-            return buffer(number).getLong(0);
-        }
-    }
-
     /** {@code close}, whatever this thread lacks: the descriptor would be lost for ever. */
     static void close(int descriptor) {
-        CLOSE.callSurely(IGNORED, descriptor, 0L, 0L, 0L, 0L);
+        CLOSE.callSurely(Captured.IGNORED, descriptor, 0L, 0L, 0L, 0L);
     }
 
     /** {@code mmap} in place of what is there, likewise: memory of a peer would stay. */
     static boolean mapOver(long address, long bytes, int flags) {
-        return MMAP.callSurely(IGNORED, address, bytes, PROT_READ_WRITE, flags | MAP_FIXED, -1L) == address;
+        return MMAP.callSurely(Captured.IGNORED, address, bytes, PROT_READ_WRITE, flags | MAP_FIXED, -1L) == address;
     }
 
     /** {@code munmap}, likewise. */
     static void unmap(long address, long bytes) {
-        MUNMAP.callSurely(IGNORED, address, bytes, 0L, 0L, 0L);
+        MUNMAP.callSurely(Captured.IGNORED, address, bytes, 0L, 0L, 0L);
     }
 
     /** {@code send} of one byte without waiting; a full or dead socket refuses, and its reader knows anyway. */
     static void sendByte(int descriptor) {
-        SEND.callSurely(IGNORED, descriptor, ONE, 1L, MSG_DONTWAIT | MSG_NOSIGNAL, 0L);
+        SEND.callSurely(Captured.IGNORED, descriptor, ONE, 1L, MSG_DONTWAIT | MSG_NOSIGNAL, 0L);
     }
 
     /** {@code read} of 8 bytes from an eventfd; what it returns does not matter, the descriptor does not block. */
     static void readCounter(int descriptor, MemorySegment into) {
-        READ.call(IGNORED, descriptor, into.address(), Long.BYTES, 0);
+        READ.call(Captured.IGNORED, descriptor, into.address(), Long.BYTES, 0);
     }
 
     /** {@code write} of 8 bytes to an eventfd; a full counter refuses, which is as good as another wake-up. */
     static void writeCounter(int descriptor) {
-        WRITE.callSurely(IGNORED, descriptor, ONE, Long.BYTES, 0L, 0L);
-    }
-
-    /**
-     * Throws on what came out of a handle that throws nothing of its own: errors and runtime exceptions as they are.
-     */
-    static AssertionError unexpected(Throwable thrown) {
-        switch (thrown) {
-            case Error e -> throw e;
-            case RuntimeException e -> throw e;
-            default -> throw new AssertionError("a native call throws nothing", thrown);
-        }
+        WRITE.callSurely(Captured.IGNORED, descriptor, ONE, Long.BYTES, 0L, 0L);
     }
 }

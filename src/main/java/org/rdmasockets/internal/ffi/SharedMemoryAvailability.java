@@ -54,12 +54,17 @@ public final class SharedMemoryAvailability {
             return NativeFunction.Signature.find("memfd_create") != null ? Optional.empty()
                     : Optional.of("The C library has no memfd_create: use glibc 2.27 or musl 1.1.20, or newer");
         } catch (IllegalCallerException e) {
-            Module module = SharedMemoryAvailability.class.getModule();
-            return Optional.of("Native access is denied to this library: start java with --enable-native-access="
-                    + (module.isNamed() ? module.getName() : "ALL-UNNAMED"));
+            return Optional.of(nativeAccessDenied());
         } catch (UnsupportedOperationException e) {
             return Optional.of("This Java runtime cannot call native functions: use a JDK 25 with a native linker");
         }
+    }
+
+    /** The problem of a JVM that refuses native access. */
+    public static String nativeAccessDenied() {
+        Module module = SharedMemoryAvailability.class.getModule();
+        return "Native access is denied to this library: start java with --enable-native-access="
+                + (module.isNamed() ? module.getName() : "ALL-UNNAMED");
     }
 
     /**

@@ -25,11 +25,11 @@ final class ConnectionEventReader {
         } else if (number == rdma_h.RDMA_CM_EVENT_ROUTE_RESOLVED()) {
             return new ConnectionEvent.RouteResolved();
         } else if (number == rdma_h.RDMA_CM_EVENT_ADDR_ERROR()) {
-            return new Failed(ControlCalls.RDMA_RESOLVE_ADDR.name, error);
+            return new Failed(ControlCall.RDMA_RESOLVE_ADDR.name, error);
         } else if (number == rdma_h.RDMA_CM_EVENT_ROUTE_ERROR()) {
-            return new Failed(ControlCalls.RDMA_RESOLVE_ROUTE.name, error);
+            return new Failed(ControlCall.RDMA_RESOLVE_ROUTE.name, error);
         } else if (number == rdma_h.RDMA_CM_EVENT_CONNECT_ERROR()) {
-            return new Failed(ControlCalls.RDMA_CONNECT.name, error);
+            return new Failed(ControlCall.RDMA_CONNECT.name, error);
         } else if (number == rdma_h.RDMA_CM_EVENT_UNREACHABLE()) {
             return new ConnectionEvent.Unreachable(error);
         }

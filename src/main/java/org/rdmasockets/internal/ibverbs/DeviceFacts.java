@@ -1,9 +1,13 @@
 package org.rdmasockets.internal.ibverbs;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.EnumSet;
 import java.util.Set;
 import org.rdmasockets.internal.ibverbs.generated.ibv_device_attr;
+import org.rdmasockets.internal.ibverbs.generated.ibv_device_attr_ex;
+import org.rdmasockets.internal.ibverbs.generated.ibv_odp_caps;
 import org.rdmasockets.internal.ibverbs.generated.rdma_h;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.DeviceAttributes;
@@ -17,6 +21,8 @@ final class DeviceFacts {
     /** Vendor identifiers that only the software drivers rxe and siw report; no other attribute tells them. */
     static final int VENDOR_RXE = 0xffffff;
     static final int VENDOR_SIW = 0x626d74;
+    /** {@code __VERBS_ABI_IS_EXTENDED}: the context is the end of a larger structure. */
+    private static final long EXTENDED = -1;
 
     private final MemorySegment context;
     private final TransportType transport;
@@ -71,12 +77,39 @@ final class DeviceFacts {
         // siw takes no other address than that of the process.
         add(can, !siw, Capability.ZERO_BASED_MEMORY);
         add(can, !siw && !rxe, Capability.HUGE_PAGES);
-        add(can, ExtendedQuery.onDemandPaging(context), Capability.ON_DEMAND_PAGING);
+        add(can, onDemandPaging(context), Capability.ON_DEMAND_PAGING);
     }
 
     private static void add(Set<Capability> can, boolean able, Capability capability) {
         if (able) {
             can.add(capability);
+        }
+    }
+
+    /**
+     * Whether a device can take pages when it needs them; false if it does not say. Only {@code ibv_query_device_ex}
+     * tells. That is inline C: it finds the driver's function in the structure that the context is the end of, and
+     * whose beginning grows from version to version.
+     */
+    static boolean onDemandPaging(MemorySegment context) {
+        if (context.get(ValueLayout.JAVA_LONG, rdma_h.IBV_CONTEXT_ABI_COMPAT()) != EXTENDED) {
+            return false;
+        }
+        long bytes = rdma_h.VERBS_CONTEXT_BYTES();
+        MemorySegment around = IbverbsCalls.memory(context.address() - rdma_h.VERBS_CONTEXT_CONTEXT(), bytes);
+        boolean known = around.get(ValueLayout.JAVA_LONG, rdma_h.VERBS_CONTEXT_SZ())
+                >= bytes - rdma_h.VERBS_CONTEXT_QUERY_DEVICE_EX();
+        MemorySegment function = known ? IbverbsCalls.pointerAt(around, rdma_h.VERBS_CONTEXT_QUERY_DEVICE_EX())
+                : MemorySegment.NULL;
+        if (function.address() == 0) {
+            return false;
+        }
+        ControlCall query = new ControlCall("ibv_query_device_ex", function);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment attr = ibv_device_attr_ex.allocate(arena);
+            int error = query.error(context, MemorySegment.NULL, attr, attr.byteSize());
+            long caps = ibv_odp_caps.general_caps(ibv_device_attr_ex.odp_caps(attr));
+            return error == 0 && (caps & rdma_h.IBV_ODP_SUPPORT()) != 0;
         }
     }
 }

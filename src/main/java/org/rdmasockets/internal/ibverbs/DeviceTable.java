@@ -38,7 +38,7 @@ final class DeviceTable {
     static List<DeviceInfo> list() throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(ValueLayout.JAVA_INT);
-            MemorySegment list = ControlCalls.IBV_GET_DEVICE_LIST.pointer("", count);
+            MemorySegment list = ControlCall.IBV_GET_DEVICE_LIST.pointer("", count);
             try {
                 List<DeviceInfo> infos = new ArrayList<>();
                 for (int i = 0; i < count.get(ValueLayout.JAVA_INT, 0); i++) {
@@ -46,14 +46,14 @@ final class DeviceTable {
                 }
                 return List.copyOf(infos);
             } finally {
-                ControlCalls.IBV_FREE_DEVICE_LIST.run(list);
+                ControlCall.IBV_FREE_DEVICE_LIST.run(list);
             }
         }
     }
 
     private static DeviceInfo info(MemorySegment device) throws VerbsException {
-        String name = ControlCalls.IBV_GET_DEVICE_NAME.pointer("", device).getString(0);
-        long guid = ByteOrders.fromNetwork(ControlCalls.IBV_GET_DEVICE_GUID.longNumber(device));
+        String name = ControlCall.IBV_GET_DEVICE_NAME.pointer("", device).getString(0);
+        long guid = ByteOrders.fromNetwork(ControlCall.IBV_GET_DEVICE_GUID.run(device));
         return new DeviceInfo(name, guid, transport(ibv_device.transport_type(device), name));
     }
 
@@ -114,7 +114,7 @@ final class DeviceTable {
     private void scan() throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(ValueLayout.JAVA_INT);
-            MemorySegment list = ControlCalls.RDMA_GET_DEVICES.pointer("", count);
+            MemorySegment list = ControlCall.RDMA_GET_DEVICES.pointer("", count);
             boolean keep = false;
             try {
                 devices.values().forEach(d -> d.present = false);
@@ -123,7 +123,7 @@ final class DeviceTable {
                 }
             } finally {
                 if (!keep) {
-                    ControlCalls.RDMA_FREE_DEVICES.run(list);
+                    ControlCall.RDMA_FREE_DEVICES.run(list);
                 }
             }
         }

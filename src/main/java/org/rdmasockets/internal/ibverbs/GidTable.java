@@ -32,10 +32,10 @@ final class GidTable {
     private static List<GidEntry> read(MemorySegment context, String text, int most) throws VerbsException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment table = ibv_gid_entry.allocateArray(most, arena);
-            long count = ControlCalls.IBV_QUERY_GID_TABLE.longNumber(context, table, (long) most, 0,
+            long count = ControlCall.IBV_QUERY_GID_TABLE.run(context, table, (long) most, 0,
                     ibv_gid_entry.sizeof());
             if (count < 0) {
-                throw ControlCalls.IBV_QUERY_GID_TABLE.failure((int) -count, text);
+                throw ControlCall.IBV_QUERY_GID_TABLE.failure((int) -count, text);
             }
             List<GidEntry> entries = new ArrayList<>();
             for (long i = 0; i < count; i++) {

@@ -42,7 +42,7 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
     /** Makes a handle from a path. */
     static IbverbsAddressHandle of(IbverbsProtectionDomain domain, int port, QueuePairAttributes.Path path)
             throws VerbsException {
-        ControlCall call = ControlCalls.IBV_CREATE_AH;
+        ControlCall call = ControlCall.IBV_CREATE_AH;
         return new IbverbsAddressHandle(domain, call, port, () -> {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment attr = ibv_ah_attr.allocate(arena);
@@ -56,7 +56,7 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
     /** Makes a handle for an answer to a datagram, of its completion and the memory that it was received in. */
     static IbverbsAddressHandle of(IbverbsProtectionDomain domain, int port, IbverbsWorkCompletions batch, int index,
             MemorySegment received) throws VerbsException {
-        ControlCall call = ControlCalls.IBV_CREATE_AH_FROM_WC;
+        ControlCall call = ControlCall.IBV_CREATE_AH_FROM_WC;
         MemorySegment header = received.asSlice(0, ROUTING_HEADER_BYTES);
         return new IbverbsAddressHandle(domain, call, port, () -> {
             try (Arena arena = Arena.ofConfined()) {
@@ -82,7 +82,7 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
 
     @Override
     void destroy() {
-        Destruction.check(ControlCalls.IBV_DESTROY_AH, pointer);
+        ControlCall.IBV_DESTROY_AH.destroy(pointer);
         domain.release();
     }
 }

@@ -67,8 +67,8 @@ final class IbverbsAvailability {
                 return Optional.of("libibverbs has no driver for the RDMA devices of this machine: "
                         + "apt install ibverbs-providers (Debian, Ubuntu) or dnf install libibverbs (Fedora, RHEL)");
             }
-            MemorySegment channel = ControlCalls.RDMA_CREATE_EVENT_CHANNEL.pointer("");
-            ControlCalls.RDMA_DESTROY_EVENT_CHANNEL.run(channel);
+            MemorySegment channel = ControlCall.RDMA_CREATE_EVENT_CHANNEL.pointer("");
+            ControlCall.RDMA_DESTROY_EVENT_CHANNEL.run(channel);
             return Optional.empty();
         } catch (VerbsException e) {
             return Optional.of("RDMA cannot be used: " + e.getMessage());

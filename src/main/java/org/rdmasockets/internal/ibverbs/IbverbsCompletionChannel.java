@@ -5,6 +5,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import org.rdmasockets.internal.ffi.Captured;
 import org.rdmasockets.internal.ibverbs.generated.ibv_comp_channel;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
@@ -24,7 +25,7 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
     private final int descriptor;
     /** The two results of {@code ibv_get_cq_event}, then errno; guarded by this. */
     private final MemorySegment scratch;
-    private final MemorySegment captured;
+    private final Captured captured;
     /** Index, which is the {@code cq_context} of its queue, to queue; free entries are null; guarded by this. */
     private IbverbsCompletionQueue[] queues = new IbverbsCompletionQueue[4];
     /**
@@ -37,11 +38,11 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
     /** Makes a channel; throws if no descriptor can be had. */
     IbverbsCompletionChannel(IbverbsDevice device) throws VerbsException {
         this.device = device;
-        pointer = ControlCalls.IBV_CREATE_COMP_CHANNEL.pointer("device=" + device, device.context);
+        pointer = ControlCall.IBV_CREATE_COMP_CHANNEL.pointer("device=" + device, device.context);
         descriptor = ibv_comp_channel.fd(pointer);
-        Descriptors.makeNonBlocking(descriptor);
-        scratch = IbverbsCalls.allocate(CAPTURED_OFFSET + IbverbsCalls.CAPTURED_BYTES);
-        captured = scratch.asSlice(CAPTURED_OFFSET);
+        Pollable.makeNonBlocking(descriptor);
+        scratch = IbverbsCalls.allocate(CAPTURED_OFFSET + Captured.BYTES);
+        captured = new Captured(scratch.asSlice(CAPTURED_OFFSET));
     }
 
     /** Finds a free index for a queue about to be made. */
@@ -92,23 +93,22 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
     /** Takes and acknowledges one event; null if there is none, or this is closed. */
     private synchronized IbverbsCompletionQueue nextEvent() throws VerbsException {
         while (!isClosedLocked()) {
-            int error = IbverbsCalls.getCqEvent(captured, pointer.address(), scratch.address() + QUEUE_OFFSET,
-                    scratch.address() + CONTEXT_OFFSET);
+            long error = -ControlCall.IBV_GET_CQ_EVENT.call(captured, pointer.address(),
+                    scratch.address() + QUEUE_OFFSET, scratch.address() + CONTEXT_OFFSET, 0);
             if (error == 0) {
                 // Looked up before it is acknowledged: until then the queue cannot be destroyed, so the index is its.
                 int index = (int) scratch.get(ValueLayout.JAVA_LONG, CONTEXT_OFFSET);
                 IbverbsCompletionQueue queue = queues[index];
                 expected.decrementAndGet();
                 queue.eventTaken();
-                IbverbsCalls.ackCqEvents(scratch.get(ValueLayout.JAVA_LONG, QUEUE_OFFSET), 1);
+                ControlCall.IBV_ACK_CQ_EVENTS.call(captured, scratch.get(ValueLayout.JAVA_LONG, QUEUE_OFFSET), 1, 0, 0);
                 return queue;
             }
             if (error == Errno.EAGAIN.number()) {
                 return null;
             }
             if (error != Errno.EINTR.number()) {
-                throw new VerbsException("ibv_get_cq_event", error, "device=" + device,
-                        IbverbsRemedies.of("ibv_get_cq_event", error));
+                throw ControlCall.IBV_GET_CQ_EVENT.failure(error, "device=" + device);
             }
         }
         return null;
@@ -126,7 +126,7 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
 
     @Override
     void destroy() {
-        Destruction.check(ControlCalls.IBV_DESTROY_COMP_CHANNEL, pointer);
+        ControlCall.IBV_DESTROY_COMP_CHANNEL.destroy(pointer);
         IbverbsCalls.free(scratch);
     }
 }

@@ -45,7 +45,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
             throws VerbsException {
         String text = "device=" + device + ", entries=" + entries;
         if (entries < 1 || entries > device.attributes().maxCompletionQueueEntries()) {
-            throw new VerbsException(ControlCalls.IBV_CREATE_CQ.name, Errno.EINVAL.number(), text,
+            throw new VerbsException(ControlCall.IBV_CREATE_CQ.name, Errno.EINVAL.number(), text,
                     "this device's completion queues have 1 to " + device.attributes().maxCompletionQueueEntries()
                             + " entries");
         }
@@ -57,7 +57,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
         if (!(channel instanceof IbverbsCompletionChannel own) || own.device() != device) {
             throw new IllegalArgumentException("the completion channel belongs to another device");
         }
-        own.retain(ControlCalls.IBV_CREATE_CQ);
+        own.retain(ControlCall.IBV_CREATE_CQ);
         IbverbsCompletionQueue queue = new IbverbsCompletionQueue(device, own);
         queue.index = own.reserveIndex(queue);
         try {
@@ -70,7 +70,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     }
 
     private void create(String text, int wanted, MemorySegment channelPointer) throws VerbsException {
-        pointer = ControlCalls.IBV_CREATE_CQ.pointer(text, device.context, wanted, MemorySegment.ofAddress(index),
+        pointer = ControlCall.IBV_CREATE_CQ.pointer(text, device.context, wanted, MemorySegment.ofAddress(index),
                 channelPointer, 0);
         address = pointer.address();
         entries = ibv_cq.cqe(pointer);
@@ -177,19 +177,19 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     public void resize(int newEntries) throws VerbsException {
         String text = "device=" + device + ", entries=" + newEntries;
         if (!device.supports(Capability.RESIZE_COMPLETION_QUEUE)) {
-            throw new VerbsException(ControlCalls.IBV_RESIZE_CQ.name, Errno.EOPNOTSUPP.number(), text,
+            throw new VerbsException(ControlCall.IBV_RESIZE_CQ.name, Errno.EOPNOTSUPP.number(), text,
                     "this device cannot resize completion queues (Capability.RESIZE_COMPLETION_QUEUE)");
         }
         synchronized (this) {
             if (isClosedLocked()) {
-                throw closedFailure(ControlCalls.IBV_RESIZE_CQ);
+                throw closedFailure(ControlCall.IBV_RESIZE_CQ);
             }
             if (newEntries < Math.max(1, reserved)) {
-                throw new VerbsException(ControlCalls.IBV_RESIZE_CQ.name, Errno.EINVAL.number(), text,
+                throw new VerbsException(ControlCall.IBV_RESIZE_CQ.name, Errno.EINVAL.number(), text,
                         reserved + " entries are reserved by queue pairs");
             }
             // Under the monitor, unlike other control calls: drivers swap the buffer that a poll reads.
-            ControlCalls.IBV_RESIZE_CQ.check(text, pointer, newEntries);
+            ControlCall.IBV_RESIZE_CQ.check(text, pointer, newEntries);
             entries = ibv_cq.cqe(pointer);
         }
     }
@@ -203,7 +203,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     void destroy() {
         device.forget(this);
         // Does not block: every event was acknowledged when it was taken.
-        Destruction.check(ControlCalls.IBV_DESTROY_CQ, pointer);
+        ControlCall.IBV_DESTROY_CQ.destroy(pointer);
         leaveChannel();
     }
 }

@@ -30,6 +30,9 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** A device over a context of librdmacm, which lives as long as the process. */
 final class IbverbsDevice implements Device, Pollable {
+    /** Of 32 bytes each: a MiB, 256 pages. */
+    private static final int SIW_ENTRIES = 32_768;
+
     final MemorySegment context;
     private final DeviceInfo info;
     private final DeviceAttributes attributes;
@@ -63,15 +66,30 @@ final class IbverbsDevice implements Device, Pollable {
         deallocateWindow = new ControlCall("ibv_dealloc_mw", function(rdma_h.IBV_CONTEXT_DEALLOC_MW()));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_device_attr.allocate(arena);
-            ControlCalls.IBV_QUERY_DEVICE.check("device=" + info.name(), context, attr);
+            ControlCall.IBV_QUERY_DEVICE.check("device=" + info.name(), context, attr);
             DeviceFacts facts = new DeviceFacts(context, info.transport(), attr);
             attributes = facts.attributes();
             capabilities = facts.capabilities();
             if (facts.siw) {
-                SiwMapping.takeReservedKey(context, "device=" + info.name());
+                takeReservedKeyOfSiw();
             }
         }
-        Descriptors.makeNonBlocking(descriptor());
+        Pollable.makeNonBlocking(descriptor());
+    }
+
+    /**
+     * Keeps soft-iWARP from failing at the 145th page of its queues. Called before any queue is made.
+     *
+     * <p>The kernel's siw numbers the pages of all queues of a context, the lowest free first, and tells the user
+     * library where a new queue begins as a key, the byte offset for {@code mmap}. The user library takes one such key
+     * for "there is none": {@code SIW_INVAL_UOBJ_KEY} of {@code rdma/siw-abi.h}, 0x90000, page 144. A queue that begins
+     * just there fails, without errno; that frees the page, and so does every later queue of that size or more: with
+     * about fifty connections open there would be no further one. So the page is taken, once for each context, before
+     * anything else is made: by a completion queue that begins before it, ends behind it and is never destroyed.
+     */
+    private void takeReservedKeyOfSiw() throws VerbsException {
+        ControlCall.IBV_CREATE_CQ.pointer("device=" + info.name() + ", entries=" + SIW_ENTRIES, context, SIW_ENTRIES,
+                MemorySegment.NULL, MemorySegment.NULL, 0);
     }
 
     /** A function of the driver, which the inline functions of {@code infiniband/verbs.h} call. */
@@ -99,7 +117,7 @@ final class IbverbsDevice implements Device, Pollable {
         checkPort("ibv_query_port", portNumber);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_port_attr.allocate(arena);
-            ControlCalls.IBV_QUERY_PORT.check("device=" + info.name() + ", port=" + portNumber, context,
+            ControlCall.IBV_QUERY_PORT.check("device=" + info.name() + ", port=" + portNumber, context,
                     (byte) portNumber, attr);
             return new PortAttributes(state(ibv_port_attr.state(attr)), linkLayer(ibv_port_attr.link_layer(attr)),
                     mtuBytes(ibv_port_attr.max_mtu(attr)), mtuBytes(ibv_port_attr.active_mtu(attr)),
@@ -136,7 +154,7 @@ final class IbverbsDevice implements Device, Pollable {
         checkPort("ibv_query_gid", portNumber);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment gid = ibv_gid.allocate(arena);
-            ControlCalls.IBV_QUERY_GID.check("device=" + info.name() + ", port=" + portNumber + ", index=" + index,
+            ControlCall.IBV_QUERY_GID.check("device=" + info.name() + ", port=" + portNumber + ", index=" + index,
                     context, (byte) portNumber, index, gid);
             return new Gid(gid.toArray(ValueLayout.JAVA_BYTE));
         }
@@ -187,7 +205,7 @@ final class IbverbsDevice implements Device, Pollable {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment event = ibv_async_event.allocate(arena);
             while (true) {
-                int error = ControlCalls.IBV_GET_ASYNC_EVENT.error(context, event);
+                int error = ControlCall.IBV_GET_ASYNC_EVENT.error(context, event);
                 if (error == Errno.EAGAIN.number()) {
                     return;
                 }
@@ -195,11 +213,11 @@ final class IbverbsDevice implements Device, Pollable {
                     continue;
                 }
                 if (error != 0) {
-                    throw ControlCalls.IBV_GET_ASYNC_EVENT.failure(error, "device=" + info.name());
+                    throw ControlCall.IBV_GET_ASYNC_EVENT.failure(error, "device=" + info.name());
                 }
                 // Copied before it is acknowledged: until then its queue or queue pair cannot be destroyed.
                 DeviceEvent copy = event(event);
-                ControlCalls.IBV_ACK_ASYNC_EVENT.run(event);
+                ControlCall.IBV_ACK_ASYNC_EVENT.run(event);
                 handler.accept(copy);
             }
         }

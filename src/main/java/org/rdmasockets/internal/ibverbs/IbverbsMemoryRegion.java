@@ -55,7 +55,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
         this.access = access;
         lengthBytes = buffer.lengthBytes();
         address = buffer.address();
-        pointer = ControlCalls.IBV_REG_DMABUF_MR.pointer("device=" + domain.device() + ", " + buffer + ", access="
+        pointer = ControlCall.IBV_REG_DMABUF_MR.pointer("device=" + domain.device() + ", " + buffer + ", access="
                 + access, domain.pointer, buffer.offsetBytes(), lengthBytes, address, buffer.descriptor(),
                 AccessBits.of(access));
         localKey = ibv_mr.lkey(pointer);
@@ -71,8 +71,8 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     private MemorySegment register() throws VerbsException {
         int bits = AccessBits.of(access) & ~rdma_h.IBV_ACCESS_ZERO_BASED();
         boolean plain = address == memory.address() && (bits & rdma_h.IBV_ACCESS_OPTIONAL_RANGE()) == 0;
-        return plain ? ControlCalls.IBV_REG_MR.pointer(this, domain.pointer, memory, memory.byteSize(), bits)
-                : ControlCalls.IBV_REG_MR_IOVA2.pointer(this, domain.pointer, memory, memory.byteSize(), address,
+        return plain ? ControlCall.IBV_REG_MR.pointer(this, domain.pointer, memory, memory.byteSize(), bits)
+                : ControlCall.IBV_REG_MR_IOVA2.pointer(this, domain.pointer, memory, memory.byteSize(), address,
                         bits);
     }
 
@@ -123,7 +123,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
 
     @Override
     void destroy() {
-        if (Destruction.check(ControlCalls.IBV_DEREG_MR, pointer)) {
+        if (ControlCall.IBV_DEREG_MR.destroy(pointer)) {
             afterwards.accept(memory);
         } else {
             LOST.add(memory);

@@ -68,7 +68,7 @@ final class IbverbsMemoryWindow extends NativeHandle implements MemoryWindow {
 
     @Override
     void destroy() {
-        Destruction.check(((IbverbsDevice) domain.device()).deallocateWindow, pointer);
+        ((IbverbsDevice) domain.device()).deallocateWindow.destroy(pointer);
         domain.release();
     }
 }

@@ -33,7 +33,7 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
     /** Allocates a domain; throws if the device has no more. */
     IbverbsProtectionDomain(IbverbsDevice device) throws VerbsException {
         this.device = device;
-        pointer = ControlCalls.IBV_ALLOC_PD.pointer("device=" + device, device.context);
+        pointer = ControlCall.IBV_ALLOC_PD.pointer("device=" + device, device.context);
     }
 
     @Override
@@ -74,7 +74,7 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
     private MemoryRegion register(MemorySegment memory, Set<AccessFlag> access, Consumer<MemorySegment> afterwards)
             throws VerbsException {
         checkAccess(memory, access);
-        retain(ControlCalls.IBV_REG_MR);
+        retain(ControlCall.IBV_REG_MR);
         try {
             return new IbverbsMemoryRegion(this, memory, Set.copyOf(access), afterwards);
         } catch (Throwable e) {
@@ -87,10 +87,10 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
     public MemoryRegion registerDmaBuffer(DmaBuffer buffer, Set<AccessFlag> access) throws VerbsException {
         String text = "device=" + device + ", " + buffer + ", access=" + access;
         if (access.stream().anyMatch(flag -> flag.capability().isPresent())) {
-            throw new VerbsException(ControlCalls.IBV_REG_DMABUF_MR.name, Errno.EINVAL.number(), text,
+            throw new VerbsException(ControlCall.IBV_REG_DMABUF_MR.name, Errno.EINVAL.number(), text,
                     "memory of a DMA-BUF takes the access flags for the local device and peers, and RELAXED_ORDERING");
         }
-        retain(ControlCalls.IBV_REG_DMABUF_MR);
+        retain(ControlCall.IBV_REG_DMABUF_MR);
         try {
             return new IbverbsMemoryRegion(this, buffer, Set.copyOf(access));
         } catch (Throwable e) {
@@ -102,13 +102,13 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
     private void checkAccess(MemorySegment memory, Set<AccessFlag> access) throws VerbsException {
         for (AccessFlag flag : access) {
             if (flag.capability().isPresent() && !device.supports(flag.capability().get())) {
-                throw new VerbsException(ControlCalls.IBV_REG_MR.name, Errno.EOPNOTSUPP.number(),
+                throw new VerbsException(ControlCall.IBV_REG_MR.name, Errno.EOPNOTSUPP.number(),
                         IbverbsMemoryRegion.text(memory.byteSize(), access),
                         device + " does not know " + flag + " (Capability." + flag.capability().get() + ")");
             }
         }
         if (access.contains(AccessFlag.ZERO_BASED) && memory.address() % PAGE_BYTES != 0) {
-            throw new VerbsException(ControlCalls.IBV_REG_MR.name, Errno.EINVAL.number(),
+            throw new VerbsException(ControlCall.IBV_REG_MR.name, Errno.EINVAL.number(),
                     IbverbsMemoryRegion.text(memory.byteSize(), access),
                     "memory whose addresses are offsets has to begin at a page of " + PAGE_BYTES + " bytes");
         }
@@ -166,6 +166,6 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
 
     @Override
     void destroy() {
-        Destruction.check(ControlCalls.IBV_DEALLOC_PD, pointer);
+        ControlCall.IBV_DEALLOC_PD.destroy(pointer);
     }
 }

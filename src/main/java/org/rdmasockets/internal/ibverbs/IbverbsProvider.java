@@ -64,6 +64,6 @@ public final class IbverbsProvider implements VerbsProvider {
 
     @Override
     public String stayNear(Set<String> names) throws VerbsException {
-        return new NumaNodes(Path.of("/sys")).processorsNear(names).keepThisThread();
+        return ProcessorList.near(names, Path.of("/sys")).keepThisThread();
     }
 }

@@ -250,7 +250,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     @Override
     public QueuePairState queryState() throws VerbsException {
         if (!device.supports(Capability.QUERY_STATE)) {
-            enter(ControlCalls.IBV_QUERY_QP).close();
+            enter(ControlCall.IBV_QUERY_QP).close();
             return QueuePairState.UNKNOWN;
         }
         return query(rdma_h.IBV_QP_STATE()).state();
@@ -259,16 +259,16 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     @Override
     public QueuePairAttributes query() throws VerbsException {
         if (!device.supports(Capability.QUERY_STATE)) {
-            throw new VerbsException(ControlCalls.IBV_QUERY_QP.name, Errno.EOPNOTSUPP.number(), "qp=" + number,
+            throw new VerbsException(ControlCall.IBV_QUERY_QP.name, Errno.EOPNOTSUPP.number(), "qp=" + number,
                     "this device does not tell the attributes of a queue pair (Capability.QUERY_STATE)");
         }
         return query(QueryAttributes.MASK);
     }
 
     private QueuePairAttributes query(int mask) throws VerbsException {
-        try (Entry entry = enter(ControlCalls.IBV_QUERY_QP)) {
+        try (Entry entry = enter(ControlCall.IBV_QUERY_QP)) {
             MemorySegment attr = ibv_qp_attr.allocate(entry.arena);
-            ControlCalls.IBV_QUERY_QP.check("qp=" + number, queuePair, attr, mask,
+            ControlCall.IBV_QUERY_QP.check("qp=" + number, queuePair, attr, mask,
                     ibv_qp_init_attr.allocate(entry.arena));
             QueuePairAttributes read = QueryAttributes.read(attr);
             state = read.state();
@@ -278,14 +278,14 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
 
     @Override
     public void modify(QueuePairAttributes attributes) throws VerbsException {
-        try (Entry entry = enter(ControlCalls.IBV_MODIFY_QP)) {
+        try (Entry entry = enter(ControlCall.IBV_MODIFY_QP)) {
             MemorySegment attr = ibv_qp_attr.allocate(entry.arena);
             int newPort = attributes.get(QueuePairAttributes.Field.PORT).orElse(port);
             int carried = isDatagram() ? device.port(newPort).activeMtuBytes() : 0;
             int mask = ModifyAttributes.fill(attr, attributes, newPort);
-            int error = ControlCalls.IBV_MODIFY_QP.error(queuePair, attr, mask);
+            int error = ControlCall.IBV_MODIFY_QP.error(queuePair, attr, mask);
             if (error != 0) {
-                throw ControlCalls.IBV_MODIFY_QP.failure(error, "qp=" + number + ", " + attributes);
+                throw ControlCall.IBV_MODIFY_QP.failure(error, "qp=" + number + ", " + attributes);
             }
             port = newPort;
             maxDatagramBytes = carried;
@@ -301,7 +301,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_qp_attr.allocate(arena);
             ibv_qp_attr.qp_state(attr, rdma_h.IBV_QPS_ERR());
-            ControlCalls.IBV_MODIFY_QP.check("qp=" + number + ", state=ERROR", queuePair, attr, rdma_h.IBV_QP_STATE());
+            ControlCall.IBV_MODIFY_QP.check("qp=" + number + ", state=ERROR", queuePair, attr, rdma_h.IBV_QP_STATE());
             state = QueuePairState.ERROR;
         } finally {
             leave();
@@ -318,7 +318,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         if (identifier != null) {
             identifier.detachQueuePair();
         }
-        boolean destroyed = Destruction.check(ControlCalls.IBV_DESTROY_QP, queuePair);
+        boolean destroyed = ControlCall.IBV_DESTROY_QP.destroy(queuePair);
         requests.free();
         if (destroyed) {
             parents.release(true);

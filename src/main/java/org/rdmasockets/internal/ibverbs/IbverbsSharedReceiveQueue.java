@@ -36,15 +36,15 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
         this.maxElements = maxElements;
         String text = "device=" + device + ", maxReceives=" + maxReceives + ", maxElements=" + maxElements;
         if (!device.supports(Capability.SHARED_RECEIVE_QUEUES)) {
-            throw new VerbsException(ControlCalls.IBV_CREATE_SRQ.name, Errno.EOPNOTSUPP.number(), text,
+            throw new VerbsException(ControlCall.IBV_CREATE_SRQ.name, Errno.EOPNOTSUPP.number(), text,
                     "this device has no shared receive queues (Capability.SHARED_RECEIVE_QUEUES)");
         }
-        domain.retain(ControlCalls.IBV_CREATE_SRQ);
+        domain.retain(ControlCall.IBV_CREATE_SRQ);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment attr = ibv_srq_init_attr.allocate(arena);
             ibv_srq_attr.max_wr(ibv_srq_init_attr.attr(attr), maxReceives);
             ibv_srq_attr.max_sge(ibv_srq_init_attr.attr(attr), maxElements);
-            pointer = ControlCalls.IBV_CREATE_SRQ.pointer(text, domain.pointer, attr);
+            pointer = ControlCall.IBV_CREATE_SRQ.pointer(text, domain.pointer, attr);
         } catch (Throwable e) {
             domain.release();
             throw e;
@@ -115,27 +115,27 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
     public void limit(int receives) throws VerbsException {
         String text = "device=" + device + ", limit=" + receives;
         if (receives < 0 || receives > maxReceives) {
-            throw new VerbsException(ControlCalls.IBV_MODIFY_SRQ.name, Errno.EINVAL.number(), text,
+            throw new VerbsException(ControlCall.IBV_MODIFY_SRQ.name, Errno.EINVAL.number(), text,
                     "the limit is 0 to " + maxReceives + ", the number of receives");
         }
-        try (Entry entry = enter(ControlCalls.IBV_MODIFY_SRQ)) {
+        try (Entry entry = enter(ControlCall.IBV_MODIFY_SRQ)) {
             MemorySegment attr = ibv_srq_attr.allocate(entry.arena);
             ibv_srq_attr.srq_limit(attr, receives);
             limitReached = false;
-            ControlCalls.IBV_MODIFY_SRQ.check(text, pointer, attr, rdma_h.IBV_SRQ_LIMIT());
+            ControlCall.IBV_MODIFY_SRQ.check(text, pointer, attr, rdma_h.IBV_SRQ_LIMIT());
         }
     }
 
     @Override
     public int queryLimit() throws VerbsException {
-        try (Entry entry = enter(ControlCalls.IBV_QUERY_SRQ)) {
+        try (Entry entry = enter(ControlCall.IBV_QUERY_SRQ)) {
             if (!device.supports(Capability.QUERY_STATE)) {
-                throw new VerbsException(ControlCalls.IBV_QUERY_SRQ.name, Errno.EOPNOTSUPP.number(),
+                throw new VerbsException(ControlCall.IBV_QUERY_SRQ.name, Errno.EOPNOTSUPP.number(),
                         "device=" + device,
                         "this device does not tell the limit (Capability.QUERY_STATE): remember what was set");
             }
             MemorySegment attr = ibv_srq_attr.allocate(entry.arena);
-            ControlCalls.IBV_QUERY_SRQ.check("device=" + device, pointer, attr);
+            ControlCall.IBV_QUERY_SRQ.check("device=" + device, pointer, attr);
             return ibv_srq_attr.srq_limit(attr);
         }
     }
@@ -153,7 +153,7 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
     @Override
     void destroy() {
         // Forgotten after it: until it is destroyed, an event may name it.
-        Destruction.check(ControlCalls.IBV_DESTROY_SRQ, pointer);
+        ControlCall.IBV_DESTROY_SRQ.destroy(pointer);
         device.forget(this);
         requests.free();
         domain.release();

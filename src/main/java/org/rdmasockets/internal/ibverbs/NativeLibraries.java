@@ -1,8 +1,10 @@
 package org.rdmasockets.internal.ibverbs;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.util.Optional;
+import org.rdmasockets.internal.ffi.SharedMemoryAvailability;
 
 /**
  * Looks for {@code libibverbs.so.1} and {@code librdmacm.so.1} without failing where they are missing. Everything else
@@ -11,48 +13,45 @@ import java.util.Optional;
  */
 @SuppressWarnings("restricted")
 final class NativeLibraries {
-    static final String IBVERBS = "libibverbs.so.1";
-    static final String RDMACM = "librdmacm.so.1";
+    private static final String IBVERBS = "libibverbs.so.1";
+    private static final String RDMACM = "librdmacm.so.1";
 
-    /** Whether both libraries were found. They stay loaded for ever: their tables outlive any of our objects. */
-    private static volatile boolean loaded;
+    /** The libraries, null until they are found. They stay loaded for ever: their tables outlive any of our objects. */
+    private static volatile SymbolLookup verbs;
+    private static volatile SymbolLookup connections;
 
     private NativeLibraries() {}
 
     /** Loads the libraries if they are not loaded yet; empty if they are there, else why not, with the remedy. */
     static Optional<String> problem() {
-        if (loaded) {
-            return Optional.empty();
-        }
         try {
-            if (!load(IBVERBS)) {
+            verbs = verbs == null ? load(IBVERBS) : verbs;
+            if (verbs == null) {
                 return Optional.of(missing(IBVERBS, "libibverbs1 ibverbs-providers", "libibverbs"));
             }
-            if (!load(RDMACM)) {
+            connections = connections == null ? load(RDMACM) : connections;
+            if (connections == null) {
                 return Optional.of(missing(RDMACM, "librdmacm1", "librdmacm"));
             }
-            loaded = true;
             return Optional.empty();
         } catch (IllegalCallerException e) {
-            return Optional.of("Native access is denied to this library: start java with --enable-native-access="
-                    + moduleName());
+            return Optional.of(SharedMemoryAvailability.nativeAccessDenied());
         }
     }
 
-    /** The name that {@code --enable-native-access} needs. */
-    private static String moduleName() {
-        Module module = NativeLibraries.class.getModule();
-        return module.isNamed() ? module.getName() : "ALL-UNNAMED";
-    }
-
-    /** Whether the library is there. */
-    private static boolean load(String library) {
+    /** Null if the library is not there. */
+    private static SymbolLookup load(String library) {
         try {
-            SymbolLookup.libraryLookup(library, Arena.global());
-            return true;
+            return SymbolLookup.libraryLookup(library, Arena.global());
         } catch (IllegalArgumentException e) {
-            return false;
+            return null;
         }
+    }
+
+    /** A function of the libraries, null if they have none of that name. */
+    static MemorySegment find(String symbol) {
+        SymbolLookup library = symbol.startsWith("rdma_") ? connections : verbs;
+        return library == null ? null : library.find(symbol).orElse(null);
     }
 
     private static String missing(String library, String debianPackages, String fedoraPackage) {

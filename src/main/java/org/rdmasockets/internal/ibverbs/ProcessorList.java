@@ -1,9 +1,16 @@
 package org.rdmasockets.internal.ibverbs;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.List;
+import java.util.Set;
+import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Some of the machine's processors, by their numbers, which are not changed any more. */
@@ -41,11 +48,43 @@ record ProcessorList(BitSet numbers) {
         throw new IllegalArgumentException("no list of processors: " + text);
     }
 
-    /** These and others. */
-    ProcessorList with(ProcessorList others) {
-        BitSet all = (BitSet) numbers.clone();
-        all.or(others.numbers);
-        return new ProcessorList(all);
+    /**
+     * The processors of the NUMA nodes that devices are on, at least one, as the kernel tells in {@code /sys}, the
+     * root; a device that is on no node does not count. Throws if no device is on a node with processors, with the
+     * reason for each.
+     */
+    static ProcessorList near(Set<String> devices, Path root) throws VerbsException {
+        BitSet near = new BitSet();
+        List<String> reasons = new ArrayList<>();
+        for (String device : devices) {
+            try {
+                near.or(near(device, root).numbers);
+            } catch (IOException | IllegalArgumentException e) {
+                reasons.add(device + ": " + e.getMessage());
+            }
+        }
+        if (near.isEmpty()) {
+            throw new VerbsException("sched_setaffinity", Errno.ENODEV.number(), "devices=" + devices,
+                    String.join("; ", reasons));
+        }
+        return new ProcessorList(near);
+    }
+
+    private static ProcessorList near(String device, Path root) throws IOException {
+        Path place = root.resolve("class/infiniband").resolve(device).resolve("device/numa_node");
+        if (!Files.exists(place)) {
+            throw new IOException("it is on no bus, as software devices are not");
+        }
+        int node = Integer.parseInt(Files.readString(place).strip());
+        if (node < 0) {
+            throw new IOException("the machine has only one NUMA node, or does not tell on which the device is");
+        }
+        ProcessorList list = parse(Files.readString(root.resolve("devices/system/node/node" + node)
+                .resolve("cpulist")));
+        if (list.numbers.isEmpty()) {
+            throw new IOException("its NUMA node " + node + " has no processors");
+        }
+        return list;
     }
 
     /**
@@ -56,7 +95,7 @@ record ProcessorList(BitSet numbers) {
         long[] words = numbers.toLongArray(); // as cpu_set_t has them
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment mask = arena.allocateFrom(ValueLayout.JAVA_LONG, words);
-            ControlCalls.SCHED_SETAFFINITY.check("processors=" + this, 0, mask.byteSize(), mask);
+            ControlCall.SCHED_SETAFFINITY.check("processors=" + this, 0, mask.byteSize(), mask);
         }
         return toString();
     }

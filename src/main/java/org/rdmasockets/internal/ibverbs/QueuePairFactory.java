@@ -22,7 +22,7 @@ final class QueuePairFactory {
      * or a completion queue has no room.
      */
     static IbverbsQueuePair create(QueuePairParents parents, RdmacmIdentifier identifier) throws VerbsException {
-        ControlCall call = identifier == null ? ControlCalls.IBV_CREATE_QP : ControlCalls.RDMA_CREATE_QP;
+        ControlCall call = identifier == null ? ControlCall.IBV_CREATE_QP : ControlCall.RDMA_CREATE_QP;
         IbverbsDevice device = (IbverbsDevice) parents.domain.device();
         checkLimits(call, device, parents);
         if (identifier == null) {
@@ -92,9 +92,9 @@ final class QueuePairFactory {
             throws VerbsException {
         MemorySegment domain = parents.domain.pointer;
         if (identifier == null) {
-            return ControlCalls.IBV_CREATE_QP.pointer(parents, domain, attr);
+            return ControlCall.IBV_CREATE_QP.pointer(parents, domain, attr);
         }
-        ControlCalls.RDMA_CREATE_QP.check(parents, identifier.pointer, domain, attr);
+        ControlCall.RDMA_CREATE_QP.check(parents, identifier.pointer, domain, attr);
         return rdma_cm_id.qp(identifier.pointer);
     }
 

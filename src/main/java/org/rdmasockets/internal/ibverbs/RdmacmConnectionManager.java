@@ -45,18 +45,18 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
     /** Makes a channel; throws if none can be had. */
     RdmacmConnectionManager(DeviceTable devices) throws VerbsException {
         this.devices = devices;
-        channel = ControlCalls.RDMA_CREATE_EVENT_CHANNEL.pointer("");
+        channel = ControlCall.RDMA_CREATE_EVENT_CHANNEL.pointer("");
         descriptor = rdma_event_channel.fd(channel);
-        Descriptors.makeNonBlocking(descriptor);
+        Pollable.makeNonBlocking(descriptor);
     }
 
     @Override
     public ConnectionIdentifier createIdentifier(ConnectionHandler handler) throws VerbsException {
-        retain(ControlCalls.RDMA_CREATE_ID);
+        retain(ControlCall.RDMA_CREATE_ID);
         long number = lastNumber.incrementAndGet();
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment pointer = arena.allocate(ValueLayout.JAVA_LONG);
-            ControlCalls.RDMA_CREATE_ID.check("", channel, pointer, MemorySegment.ofAddress(number),
+            ControlCall.RDMA_CREATE_ID.check("", channel, pointer, MemorySegment.ofAddress(number),
                     rdma_h.RDMA_PS_TCP());
             RdmacmIdentifier identifier = new RdmacmIdentifier(this, number, IbverbsCalls.pointer(pointer, 0));
             identifier.handler(handler);
@@ -117,7 +117,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
             int error;
             channelLock.lock();
             try {
-                error = ControlCalls.RDMA_GET_CM_EVENT.error(channel, pointer);
+                error = ControlCall.RDMA_GET_CM_EVENT.error(channel, pointer);
             } finally {
                 channelLock.unlock();
             }
@@ -129,7 +129,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
             }
             // The library passes errors of one identifier's event on as its own; ENOENT and the like end nothing.
             if (error != Errno.EINTR.number()) {
-                throw ControlCalls.RDMA_GET_CM_EVENT.failure(error, "");
+                throw ControlCall.RDMA_GET_CM_EVENT.failure(error, "");
             }
         }
     }
@@ -145,7 +145,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
         } else if (identifier != null) {
             copy = ConnectionEventReader.copy(event);
         }
-        ControlCalls.RDMA_ACK_CM_EVENT.check("", event);
+        ControlCall.RDMA_ACK_CM_EVENT.check("", event);
         return copy == null ? null : new Delivery(identifier, copy);
     }
 
@@ -178,6 +178,6 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
 
     @Override
     void destroy() {
-        ControlCalls.RDMA_DESTROY_EVENT_CHANNEL.run(channel);
+        ControlCall.RDMA_DESTROY_EVENT_CHANNEL.run(channel);
     }
 }

@@ -106,34 +106,34 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     @Override
     public void bind(InetSocketAddress local) throws VerbsException {
-        try (Entry entry = enter(ControlCalls.RDMA_BIND_ADDR)) {
-            int error = ControlCalls.RDMA_BIND_ADDR.error(pointer, SocketAddresses.write(local, entry.arena));
+        try (Entry entry = enter(ControlCall.RDMA_BIND_ADDR)) {
+            int error = ControlCall.RDMA_BIND_ADDR.error(pointer, SocketAddresses.write(local, entry.arena));
             if (error == 0 && !local.getAddress().isAnyLocalAddress()
                     && rdma_cm_id.verbs(pointer).address() == 0) {
                 error = Errno.ENODEV.number(); // the loopback address binds, and nothing could ever reach it
             }
             if (error != 0) {
-                throw ControlCalls.RDMA_BIND_ADDR.failure(error, "address=" + text(local));
+                throw ControlCall.RDMA_BIND_ADDR.failure(error, "address=" + text(local));
             }
         }
     }
 
     @Override
     public void trafficClass(int bits) throws VerbsException {
-        try (Entry entry = enter(ControlCalls.RDMA_SET_OPTION)) {
+        try (Entry entry = enter(ControlCall.RDMA_SET_OPTION)) {
             MemorySegment octet = entry.arena.allocateFrom(ValueLayout.JAVA_BYTE, (byte) bits);
-            ControlCalls.RDMA_SET_OPTION.check("RDMA_OPTION_ID_TOS=" + bits, pointer, rdma_h.RDMA_OPTION_ID(),
+            ControlCall.RDMA_SET_OPTION.check("RDMA_OPTION_ID_TOS=" + bits, pointer, rdma_h.RDMA_OPTION_ID(),
                     rdma_h.RDMA_OPTION_ID_TOS(), octet, octet.byteSize());
         }
     }
 
     @Override
     public void resolveAddress(InetSocketAddress destination, int timeoutMillis) throws VerbsException {
-        try (Entry entry = enter(ControlCalls.RDMA_RESOLVE_ADDR)) {
-            int error = ControlCalls.RDMA_RESOLVE_ADDR.error(pointer, MemorySegment.NULL,
+        try (Entry entry = enter(ControlCall.RDMA_RESOLVE_ADDR)) {
+            int error = ControlCall.RDMA_RESOLVE_ADDR.error(pointer, MemorySegment.NULL,
                     SocketAddresses.write(destination, entry.arena), timeoutMillis);
             if (error != 0) {
-                throw ControlCalls.RDMA_RESOLVE_ADDR.failure(error, "destination=" + text(destination)
+                throw ControlCall.RDMA_RESOLVE_ADDR.failure(error, "destination=" + text(destination)
                         + ", timeoutMillis=" + timeoutMillis);
             }
         }
@@ -141,8 +141,8 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     @Override
     public void resolveRoute(int timeoutMillis) throws VerbsException {
-        try (Entry _ = enter(ControlCalls.RDMA_RESOLVE_ROUTE)) {
-            ControlCalls.RDMA_RESOLVE_ROUTE.check(this, pointer, timeoutMillis);
+        try (Entry _ = enter(ControlCall.RDMA_RESOLVE_ROUTE)) {
+            ControlCall.RDMA_RESOLVE_ROUTE.check(this, pointer, timeoutMillis);
         }
     }
 
@@ -188,7 +188,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     private QueuePair makeQueuePair(ProtectionDomain domain, QueuePairConfig config,
             IbverbsSharedReceiveQueue receives) throws VerbsException {
-        ControlCall call = ControlCalls.RDMA_CREATE_QP;
+        ControlCall call = ControlCall.RDMA_CREATE_QP;
         if (!(domain instanceof IbverbsProtectionDomain own) || own.device() != device()) {
             throw new VerbsException(call.name, Errno.EINVAL.number(), toString(), device() == null
                     ? "resolve or bind the address first: no device is known yet"
@@ -240,12 +240,12 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     @Override
     public void connect(ConnectionParameters parameters) throws VerbsException {
-        establish(ControlCalls.RDMA_CONNECT, parameters);
+        establish(ControlCall.RDMA_CONNECT, parameters);
     }
 
     @Override
     public void accept(ConnectionParameters parameters) throws VerbsException {
-        establish(ControlCalls.RDMA_ACCEPT, parameters);
+        establish(ControlCall.RDMA_ACCEPT, parameters);
     }
 
     private void establish(ControlCall call, ConnectionParameters parameters) throws VerbsException {
@@ -263,25 +263,25 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     @Override
     public void listen(int backlog) throws VerbsException {
-        try (Entry _ = enter(ControlCalls.RDMA_LISTEN)) {
-            ControlCalls.RDMA_LISTEN.check("address=" + text(localAddress()) + ", backlog=" + backlog, pointer,
+        try (Entry _ = enter(ControlCall.RDMA_LISTEN)) {
+            ControlCall.RDMA_LISTEN.check("address=" + text(localAddress()) + ", backlog=" + backlog, pointer,
                     backlog);
         }
     }
 
     @Override
     public void reject(byte[] privateData) throws VerbsException {
-        try (Entry entry = enter(ControlCalls.RDMA_REJECT)) {
-            ControlCalls.RDMA_REJECT.check(this + ", privateDataBytes=" + privateData.length, pointer,
-                    ConnectionParameterCodec.privateData(ControlCalls.RDMA_REJECT, privateData, entry.arena),
+        try (Entry entry = enter(ControlCall.RDMA_REJECT)) {
+            ControlCall.RDMA_REJECT.check(this + ", privateDataBytes=" + privateData.length, pointer,
+                    ConnectionParameterCodec.privateData(ControlCall.RDMA_REJECT, privateData, entry.arena),
                     (byte) privateData.length);
         }
     }
 
     @Override
     public void disconnect() throws VerbsException {
-        try (Entry _ = enter(ControlCalls.RDMA_DISCONNECT)) {
-            ControlCalls.RDMA_DISCONNECT.check(this, pointer);
+        try (Entry _ = enter(ControlCall.RDMA_DISCONNECT)) {
+            ControlCall.RDMA_DISCONNECT.check(this, pointer);
             IbverbsQueuePair attached = attached();
             if (attached != null) {
                 attached.moved(QueuePairState.ERROR);
@@ -396,7 +396,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     @Override
     void destroy() {
         // Returns when every event of this that was taken is acknowledged, so no more requests can come.
-        Destruction.check(ControlCalls.RDMA_DESTROY_ID, pointer);
+        ControlCall.RDMA_DESTROY_ID.destroy(pointer);
         manager.forget(this);
         List<RdmacmIdentifier> unclaimed;
         synchronized (this) {

@@ -58,16 +58,16 @@ final class SocketAddresses {
     static InetAddress sourceOf(InetSocketAddress destination) throws VerbsException {
         int family = destination.getAddress() instanceof Inet6Address ? rdma_h.AF_INET6() : rdma_h.AF_INET();
         int port = destination.getPort() == 0 ? 1 : destination.getPort();
-        int socket = ControlCalls.SOCKET.number("", family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        int socket = ControlCall.SOCKET.number("", family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment peer = write(new InetSocketAddress(destination.getAddress(), port), arena);
-            ControlCalls.CONNECT.number("", socket, peer, peer.byteSize());
+            ControlCall.CONNECT.number("", socket, peer, peer.byteSize());
             MemorySegment own = sockaddr_storage.allocate(arena);
             MemorySegment length = arena.allocateFrom(ValueLayout.JAVA_INT, (int) own.byteSize());
-            ControlCalls.GETSOCKNAME.number("", socket, own, length);
+            ControlCall.GETSOCKNAME.number("", socket, own, length);
             return read(own).getAddress();
         } finally {
-            ControlCalls.CLOSE.error(socket);
+            ControlCall.CLOSE.error(socket);
         }
     }
 

@@ -3,9 +3,9 @@
  *
  * <p>{@link org.rdmasockets.internal.ibverbs.IbverbsProvider} is the only public class. Below it:
  * <ul>
- * <li>{@code IbverbsCalls} is the choke point, the only user of the {@code Linker} here: calls of the data path go
- *     through the function pointers of {@code ibv_context.ops} with raw addresses. {@code ControlCalls} lists the
- *     functions of the control path; each captures errno, and its failure names call, errno, arguments and remedy.
+ * <li>{@code IbverbsCalls} makes the calls of the data path, through the function pointers of {@code ibv_context.ops}
+ *     with raw addresses. {@code ControlCall} lists all other functions and calls them as {@code ffi} does: errno is
+ *     captured, and a failure names call, errno, arguments and remedy.
  * <li>{@code NativeHandle} owns one native object each: {@code close()} refuses new calls, waits for those in progress,
  *     and the last child of a closed parent destroys it. So nothing native is used after it was freed, and the order of
  *     destruction is right in any order of closing.
@@ -18,6 +18,6 @@
  * host). No thread is started here.
  *
  * <p>Facts about devices that no attribute tells (inline limits, what siw lacks) are in {@code IbverbsDevice},
- * {@code QueuePairFactory} and {@code SiwMapping}. The package knows nothing of sockets.
+ * {@code DeviceFacts} and {@code QueuePairFactory}. The package knows nothing of sockets.
  */
 package org.rdmasockets.internal.ibverbs;

@@ -6,12 +6,23 @@ import org.rdmasockets.verbs.ScatterGatherList;
 
 /**
  * Receives in the order in which they were posted, by their identifiers, with the pieces of memory that each has.
- * Guarded by the lock of their owner. It makes arrays when they are first needed: most queues never have receives with
- * memory, their data comes with immediate data, elsewhere.
+ * Guarded by the lock of their owner.
+ *
+ * <p>Receives mostly have consecutive identifiers, so what is kept is a ring of runs of these: an idle connection takes
+ * no room for each receive that waits. Arrays for the pieces are made when they are first needed: most queues never
+ * have receives with memory, their data comes with immediate data, elsewhere.
  */
-final class PostedReceives extends IdQueue {
+final class PostedReceives {
+    /** A queue pair that posts its receives in turn has the rest of one turn and the beginning of the next. */
+    private static final int FIRST_RUNS = 2;
+
     final int most;
     final int maxElements;
+    /** The first identifier of each run, and its length after it; as many runs as a power of two. */
+    private long[] runs = new long[2 * FIRST_RUNS];
+    /** The oldest run, and how many there are. */
+    private int oldestRun;
+    private int runCount;
     /** Null until a receive has one. */
     private Elements elements;
     private int size;
@@ -75,7 +86,7 @@ final class PostedReceives extends IdQueue {
 
     /** Appends an identifier; the index of its elements, which there is room for. */
     private int append(long id, int count) {
-        add(id);
+        addId(id);
         if (elements == null && count > 0) {
             elements = new Elements(most, maxElements);
         }
@@ -122,15 +133,47 @@ final class PostedReceives extends IdQueue {
         return elements.head * maxElements;
     }
 
-    @Override
+    /** Takes the oldest out, of which there must be one: its identifier. */
     long remove() {
         forgetOldest();
         return removeId();
     }
 
-    /** Takes the oldest out but for its elements; its identifier. */
+    /** Where a run begins in the array. */
+    private int at(int run) {
+        return 2 * (oldestRun + run) & runs.length - 1;
+    }
+
+    /** Allocates only where there are more runs than ever before. */
+    private void addId(long id) {
+        int last = at(runCount - 1);
+        if (runCount > 0 && runs[last] + runs[last + 1] == id) {
+            runs[last + 1]++;
+            return;
+        }
+        if (2 * runCount == runs.length) {
+            doubleRuns();
+        }
+        runs[at(runCount)] = id;
+        runs[at(runCount) + 1] = 1;
+        runCount++;
+    }
+
+    private void doubleRuns() {
+        int all = runs.length;
+        runs = Arrays.copyOf(runs, 2 * all);
+        System.arraycopy(runs, 0, runs, all, 2 * oldestRun);
+    }
+
+    /** Takes the oldest identifier out, but not its elements. */
     private long removeId() {
-        return super.remove();
+        int oldest = at(0);
+        long id = runs[oldest]++;
+        if (--runs[oldest + 1] == 0) {
+            oldestRun = at(1) / 2;
+            runCount--;
+        }
+        return id;
     }
 
     private void forgetOldest() {

@@ -18,16 +18,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Where devices are, by a file tree as the kernel makes it, and who stays there. */
-class NumaNodesTest {
+class ProcessorListTest {
     private static final int WAIT_SECONDS = 30;
 
     @TempDir
     private Path root;
-    private NumaNodes nodes;
 
     @BeforeEach
     void makeTree() throws IOException {
-        nodes = new NumaNodes(root);
         write("class/infiniband/mlx5_0/device/numa_node", "0");
         write("class/infiniband/mlx5_1/device/numa_node", "1");
         write("class/infiniband/mlx5_2/device/numa_node", "-1");
@@ -48,7 +46,7 @@ class NumaNodesTest {
     }
 
     private String near(String... devices) throws VerbsException {
-        return nodes.processorsNear(Set.of(devices)).toString();
+        return ProcessorList.near(Set.of(devices), root).toString();
     }
 
     private void assertNotNear(String reason, String... devices) {
@@ -100,13 +98,13 @@ class NumaNodesTest {
     @Test
     void aThreadStaysWhereItIsToldAndOthersDoNot() throws Exception {
         Optional<String> missing = NativeLibraries.problem();
-        missing.ifPresent(reason -> System.out.println("NumaNodesTest skips: " + reason));
+        missing.ifPresent(reason -> System.out.println("ProcessorListTest skips: " + reason));
         Assumptions.assumeTrue(missing.isEmpty(), () -> missing.orElseThrow());
         ProcessorList before = allowed();
         int last = before.numbers().length() - 1;
         write("devices/system/node/node0/cpulist", last + ",60000");
         FutureTask<String> kept = new FutureTask<>(() -> {
-            nodes.processorsNear(Set.of("mlx5_0")).keepThisThread();
+            ProcessorList.near(Set.of("mlx5_0"), root).keepThisThread();
             return allowed().toString();
         });
         Thread.ofPlatform().start(kept);

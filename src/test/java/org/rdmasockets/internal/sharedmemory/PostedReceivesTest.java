@@ -5,17 +5,19 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.util.ArrayDeque;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.verbs.ReceiveRequest;
 
 /** Identifiers come out as they went in, whatever runs they make. */
-class IdQueueTest {
+class PostedReceivesTest {
     private static final int STEPS = 200_000;
     private static final int MOST = 300;
 
-    private final IdQueue queue = new IdQueue();
+    private final PostedReceives queue = new PostedReceives(MOST, 1);
+    private final ReceiveRequest empty = new ReceiveRequest(1);
     private final ArrayDeque<Long> model = new ArrayDeque<>();
 
     private void add(long id) {
-        queue.add(id);
+        queue.add(empty, id);
         model.add(id);
     }
 

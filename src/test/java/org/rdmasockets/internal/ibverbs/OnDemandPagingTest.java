@@ -23,7 +23,7 @@ import org.rdmasockets.internal.ibverbs.generated.rdma_h;
 
 /** Finding a driver's function around a context, over a driver of our own. */
 @SuppressWarnings("restricted")
-class ExtendedQueryTest {
+class OnDemandPagingTest {
     private static final long BYTES = rdma_h.VERBS_CONTEXT_BYTES();
 
     private final Arena arena = Arena.ofAuto();
@@ -63,33 +63,33 @@ class ExtendedQueryTest {
 
     @Test
     void theDriverIsAskedAboutItsContext() {
-        assertTrue(ExtendedQuery.onDemandPaging(context));
+        assertTrue(DeviceFacts.onDemandPaging(context));
         assertEquals(context.address(), askedContext);
         assertEquals(ibv_device_attr_ex.layout().byteSize(), askedBytes);
         capabilities = 0;
-        assertFalse(ExtendedQuery.onDemandPaging(context));
+        assertFalse(DeviceFacts.onDemandPaging(context));
     }
 
     @Test
     void aDriverThatFailsSaysNothing() {
         result = 95;
-        assertFalse(ExtendedQuery.onDemandPaging(context));
+        assertFalse(DeviceFacts.onDemandPaging(context));
     }
 
     @Test
     void anOlderStructureIsNotReadBeyondItsBeginning() {
         size(BYTES - rdma_h.VERBS_CONTEXT_QUERY_DEVICE_EX() - 1);
-        assertFalse(ExtendedQuery.onDemandPaging(context));
+        assertFalse(DeviceFacts.onDemandPaging(context));
         size(BYTES - rdma_h.VERBS_CONTEXT_QUERY_DEVICE_EX());
-        assertTrue(ExtendedQuery.onDemandPaging(context));
+        assertTrue(DeviceFacts.onDemandPaging(context));
         function(MemorySegment.NULL);
-        assertFalse(ExtendedQuery.onDemandPaging(context), "a driver without that function");
+        assertFalse(DeviceFacts.onDemandPaging(context), "a driver without that function");
     }
 
     @Test
     void aContextWithoutTheStructureIsNotAsked() {
         context.set(ADDRESS, rdma_h.IBV_CONTEXT_ABI_COMPAT(), MemorySegment.NULL);
-        assertFalse(ExtendedQuery.onDemandPaging(context));
+        assertFalse(DeviceFacts.onDemandPaging(context));
         assertEquals(0, askedContext);
     }
 }
