@@ -71,7 +71,7 @@ final class WarmUp implements Runnable {
     }
 
     private void exchange(Engine engine) throws IOException {
-        StreamOptions options = TransportSettings.streamOptions();
+        StreamOptions options = StreamOptions.DEFAULT;
         InetSocketAddress here = new InetSocketAddress(InetAddress.getByAddress(HERE), 0);
         AcceptQueue<Connection> accepted = new AcceptQueue<>(connection -> connection.close(0));
         Listener listener = Binding.open(engine, false, here).listener(1, options, accepted);

@@ -22,6 +22,8 @@ import org.rdmasockets.internal.connection.Connection;
 import org.rdmasockets.internal.connection.InterruptibleWait;
 import org.rdmasockets.internal.connection.NetErrors;
 import org.rdmasockets.internal.connection.PendingOptions;
+import org.rdmasockets.internal.connection.StreamOptions;
+import org.rdmasockets.internal.connection.StreamOptions.Option;
 import org.rdmasockets.internal.lock.CallerLock;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.selection.Acceptor;
@@ -632,7 +634,7 @@ public final class RdmaSocketImpl extends SocketImpl {
             connection.setOption(name, value);
         } else if (serverEnd != null) {
             serverEnd.setOption(name, value);
-            serverEnd.options(options.forTransport());
+            serverEnd.options(options.sizes);
         } else {
             options.noteSet(name, value); // not shared yet
         }
@@ -641,8 +643,10 @@ public final class RdmaSocketImpl extends SocketImpl {
     /** Tells the connection, if there is one; state lock held. */
     private void tell() {
         if (connection != null) {
-            connection.spin(options.spinMicros);
-            connection.keepAlive(options.keepAlive, options.keepAliveIdleSeconds, options.keepAliveProbeSeconds());
+            StreamOptions sizes = options.sizes;
+            connection.spin(sizes.get(Option.SPIN_MICROS));
+            connection.keepAlive(sizes.keepAlive(), sizes.get(Option.KEEP_ALIVE_IDLE_SECONDS),
+                    sizes.keepAliveProbeSeconds());
         }
     }
 
