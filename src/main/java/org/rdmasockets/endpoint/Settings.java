@@ -247,7 +247,10 @@ final class Settings implements Protocol.Maker<EndpointProtocol>, Cloneable {
             try {
                 Engine engine = Engine.of(provider);
                 engine.prepare();
-                listeners.add(Binding.open(engine, isForced(), next).listen(backlog, this, accepted));
+                VerbsListener<EndpointProtocol> listener = Binding.open(engine, isForced(), next)
+                        .listener(backlog, this, accepted);
+                listener.start();
+                listeners.add(listener);
                 next = listeners.getFirst().localAddress();
             } catch (IOException e) {
                 last = e;

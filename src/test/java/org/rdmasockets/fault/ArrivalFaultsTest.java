@@ -147,7 +147,8 @@ class ArrivalFaultsTest {
 
     private InetSocketAddress listen() throws IOException {
         VerbsListener<Protocol> listener = closing(Binding.open(Engine.of(verbs.provider()), true, ANY_PORT)
-                .listen(BACKLOG, new FaultyMaker(), accepted));
+                .listener(BACKLOG, new FaultyMaker(), accepted));
+        listener.start();
         closing(accepted);
         verbs.onRequestCall(this::onRequestCall);
         return listener.localAddress();

@@ -26,7 +26,7 @@ import org.rdmasockets.internal.connection.AcceptQueue;
 import org.rdmasockets.internal.connection.Binding;
 import org.rdmasockets.internal.connection.Connection;
 import org.rdmasockets.internal.connection.Engine;
-import org.rdmasockets.internal.connection.StreamListener;
+import org.rdmasockets.internal.connection.Listener;
 import org.rdmasockets.internal.connection.StreamOptions;
 import org.rdmasockets.verbs.ConnectionEvent;
 
@@ -56,8 +56,7 @@ class SlowConnectTest {
 
     private InetSocketAddress listen() throws IOException {
         engine().prepare(true, ANY_PORT, StreamOptions.DEFAULT);
-        StreamListener listener = new StreamListener(Binding.open(engine(), true, ANY_PORT), 5, StreamOptions.DEFAULT,
-                accepted);
+        Listener listener = Binding.open(engine(), true, ANY_PORT).listener(5, StreamOptions.DEFAULT, accepted);
         resources.push(listener);
         listener.start();
         resources.push(accepted);

@@ -267,10 +267,11 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
-     * Listens, and uses this binding up; a backlog below 1 means 50. Throws {@code BindException} if the port is taken
-     * (iWARP shares TCP's ports), {@code SocketException} if this binding is used up.
+     * Gives its port to a listener that has not begun, and is used up; a backlog below 1 means 50. Throws
+     * {@code BindException} if an address of its own cannot be had for each device, where one is iWARP,
+     * {@code SocketException} if this binding is used up.
      */
-    public <P extends Protocol> VerbsListener<P> listen(int backlog, Protocol.Maker<P> maker,
+    public <P extends Protocol> VerbsListener<P> listener(int backlog, Protocol.Maker<P> maker,
             AcceptQueue<? super P> accepted) throws IOException {
         ConnectionIdentifier listening;
         synchronized (this) {
@@ -293,7 +294,7 @@ public final class Binding implements AutoCloseable {
             listening.close(); // never connected, so this is quick
             identifiers = bindEachAddress();
         }
-        return new VerbsListener<>(engine, identifiers, local, backlog, maker, accepted).start();
+        return new VerbsListener<>(engine, identifiers, local, backlog, maker, accepted);
     }
 
     /**

@@ -56,8 +56,8 @@ public interface Connection extends AutoCloseable {
     void keepAlive(boolean on, int idleSeconds, int probeSeconds);
 
     /**
-     * How many microseconds a waiting caller looks for data itself before it parks, 0 to
-     * {@link StreamOptions#MAX_SPIN_MICROS}, 0 to park at once; nothing where the kernel waits, as over TCP.
+     * How many microseconds a waiting caller looks for data itself before it parks, as
+     * {@link StreamOptions.Option#SPIN_MICROS}, 0 to park at once; nothing where the kernel waits, as over TCP.
      */
     void spin(int micros);
 

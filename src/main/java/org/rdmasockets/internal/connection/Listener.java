@@ -16,11 +16,8 @@ public interface Listener extends AutoCloseable {
     /** The address listened on: as it was asked for, with the port in use. */
     InetSocketAddress localAddress();
 
-    /** Changes the sizes of connections that come from now on. */
-    void options(StreamOptions newOptions);
-
     /** Sets an option of {@code java.net}, to a value in its range, where the carrier has such. */
-    <T> void setOption(SocketOption<T> name, T value) throws SocketException;
+    default <T> void setOption(SocketOption<T> name, T value) throws SocketException {}
 
     /** Stops listening. The port is free when this returns, which takes a moment. */
     @Override

@@ -1,86 +1,149 @@
 package org.rdmasockets.internal.connection;
 
 import java.io.IOException;
+import java.util.Arrays;
 import org.rdmasockets.internal.rsockets.ConnectData;
 import org.rdmasockets.internal.rsockets.FlowKind;
 import org.rdmasockets.internal.rsockets.StreamSettings;
 import org.rdmasockets.verbs.ConnectionParameters;
 
 /**
- * The options that can be set before a connection is made; an immutable snapshot. Sizes are wishes: they are brought
- * into the range that protocol and device allow.
- *
- * @param receiveBufferBytes most bytes that the peer may send ahead, which it fills in two halves; at least 4096. A
- *        connection begins with less and gets so much while it is busy
- * @param sendBufferBytes most bytes of the send ring, likewise; at least 4096
- * @param sendQueueSize most outstanding send requests, 16 to 65534
- * @param receiveQueueSize most posted receives, 32 to 65534
- * @param inlineBytes largest message that is copied into its request, 0 for none
- * @param maps how many pieces of memory the peer may map for this end, a number that {@link #possibleMaps} gives
- * @param streamKind how a stream is to be carried, as proposed when connecting: the name of a {@link FlowKind}
- * @param messageBytes most bytes of a message, where the stream goes by messages, 64 to {@link #MAX_MESSAGE_BYTES}
- * @param trafficClass the octet of RFC 2474 for the packets of the end that connects, 0 for the connection manager's
- *         default
- * @param spinMicros longest time that a caller looks for data before it parks, 0 to {@link #MAX_SPIN_MICROS}
- * @param keepAlive whether an idle connection is probed
- * @param keepAliveIdleSeconds seconds of silence before the first probe, at least 1
- * @param keepAliveProbeSeconds seconds until an unanswered probe breaks the connection, at least 1
+ * The options that can be set before a connection is made: a number for each {@link Option}, how the stream is to be
+ * carried, and whether an idle connection is probed. Immutable. Sizes are wishes: they are brought into the range that
+ * protocol and device allow.
  */
-public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sendQueueSize, int receiveQueueSize,
-        int inlineBytes, int maps, String streamKind, int messageBytes, int trafficClass, int spinMicros,
-        boolean keepAlive, int keepAliveIdleSeconds, int keepAliveProbeSeconds)
-        implements Protocol.Maker<StreamTransport> {
-    /** Smallest size of a ring, in bytes. */
-    public static final int MIN_BUFFER_BYTES = 4096;
-    /** Largest size of a ring, in bytes. */
-    public static final int MAX_BUFFER_BYTES = 1 << 28;
-    /** Most requests of a queue: credits are 16-bit numbers. */
-    public static final int MAX_QUEUE_SIZE = 65534;
-    /** Smallest send queue that the protocol works with. */
-    public static final int MIN_SEND_QUEUE_SIZE = 16;
-    /** Smallest receive queue that the protocol works with. */
-    public static final int MIN_RECEIVE_QUEUE_SIZE = 32;
-    /** Most maps: the largest number that the protocol has. */
-    public static final int MAX_MAPS = StreamSettings.MAX_MAPS;
-    /** Shortest limit for a message, in bytes. */
-    public static final int MIN_MESSAGE_BYTES = 64;
-    /** Longest message, in bytes. */
-    public static final int MAX_MESSAGE_BYTES = StreamSettings.MAX_MESSAGE_BYTES;
-    /** Longest time that a caller may look for data itself, in microseconds. */
-    public static final int MAX_SPIN_MICROS = 1000;
+public final class StreamOptions implements Protocol.Maker<StreamTransport> {
+    private static final int DAY_SECONDS = 86_400;
 
-    /** The options that a socket starts with, from the system properties described at {@link TransportSettings}. */
-    public static final StreamOptions DEFAULT = TransportSettings.streamOptions();
+    /** The options that a socket starts with, from the system properties. */
+    public static final StreamOptions DEFAULT = new StreamOptions(Option.initial(),
+            Property.choice("streamKind", FlowKind.CREDIT_RING), false);
 
-    /** Brings every size into its range. */
-    public StreamOptions {
-        receiveBufferBytes = evenPages(receiveBufferBytes);
-        sendBufferBytes = evenPages(sendBufferBytes);
-        sendQueueSize = Math.clamp(sendQueueSize, MIN_SEND_QUEUE_SIZE, MAX_QUEUE_SIZE);
-        receiveQueueSize = Math.clamp(receiveQueueSize, MIN_RECEIVE_QUEUE_SIZE, MAX_QUEUE_SIZE);
-        inlineBytes = Math.max(0, inlineBytes);
-        maps = possibleMaps(maps);
-        FlowKind.named(streamKind);
-        messageBytes = Math.clamp(messageBytes, MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES);
-        spinMicros = Math.clamp(spinMicros, 0, MAX_SPIN_MICROS);
-        keepAliveIdleSeconds = Math.max(1, keepAliveIdleSeconds);
-        keepAliveProbeSeconds = Math.max(1, keepAliveProbeSeconds);
+    private final int[] numbers;
+    private final FlowKind flow;
+    private final boolean keepAlive;
+
+    /** One number: the property that a socket starts with, the value without it, and the range. */
+    public enum Option {
+        /** Most bytes that the peer may send ahead; a connection begins with less, and gets so much while busy. */
+        RECEIVE_BUFFER_BYTES("receiveBuffer", StreamSettings.DEFAULT_BUFFER_BYTES, 4096, 1 << 28),
+        /** Most bytes of the send ring, likewise. */
+        SEND_BUFFER_BYTES("sendBuffer", StreamSettings.DEFAULT_BUFFER_BYTES, 4096, 1 << 28),
+        /** Most outstanding send requests. */
+        SEND_QUEUE("sendQueue", StreamSettings.DEFAULT_SENDS, StreamSettings.MIN_QUEUE, StreamSettings.MAX_QUEUE),
+        /** Most posted receives. */
+        RECEIVE_QUEUE("receiveQueue", StreamSettings.DEFAULT_RECEIVES, 32, StreamSettings.MAX_QUEUE),
+        /** Largest message that is copied into its request, in bytes. */
+        INLINE_BYTES("inline", 64, 0, 4096),
+        /** Most pieces of memory that the peer may map, a number that {@link StreamSettings#possibleMaps} gives. */
+        MAPS(null, 0, 0, StreamSettings.MAX_MAPS),
+        /** Most bytes of a message, where the stream goes by messages. */
+        MESSAGE_BYTES("messageBytes", StreamSettings.DEFAULT_MESSAGE_BYTES, 64, StreamSettings.MAX_MESSAGE_BYTES),
+        /** The octet of RFC 2474 for the packets of the end that connects, 0 for the connection manager's default. */
+        TRAFFIC_CLASS(null, 0, 0, 255),
+        /** Longest time that a caller looks for data itself before it parks, in microseconds. */
+        SPIN_MICROS("spinMicros", 50, 0, 1000),
+        /** Seconds of silence before the first probe. */
+        KEEP_ALIVE_IDLE_SECONDS("keepAliveIdle", 7200, 1, DAY_SECONDS),
+        /** Seconds that one try of the probe may take. */
+        KEEP_ALIVE_INTERVAL_SECONDS("keepAliveProbe", 30, 1, DAY_SECONDS),
+        /** Tries of the probe; the device makes them, so only the product with the interval counts. */
+        KEEP_ALIVE_COUNT(null, 1, 1, 127);
+
+        /** The system property without its prefix, null for none. */
+        private final String property;
+        private final int otherwise;
+        private final int least;
+        private final int most;
+
+        Option(String property, int otherwise, int least, int most) {
+            this.property = property;
+            this.otherwise = otherwise;
+            this.least = least;
+            this.most = most;
+        }
+
+        /** The smallest value. */
+        public int least() {
+            return least;
+        }
+
+        /** The largest value. */
+        public int most() {
+            return most;
+        }
+
+        private static int[] initial() {
+            Option[] all = values();
+            int[] numbers = new int[all.length];
+            for (Option each : all) {
+                numbers[each.ordinal()] = each.property == null ? each.otherwise
+                        : Property.number(each.property, each.otherwise, each.least, each.most);
+            }
+            return numbers;
+        }
     }
 
-    /** Rounds up to a multiple of 16 within the range: both halves of a ring must be aligned and equal. */
-    private static int evenPages(int bytes) {
-        return Math.clamp(bytes, MIN_BUFFER_BYTES, MAX_BUFFER_BYTES) + 15 & -16;
+    private StreamOptions(int[] numbers, FlowKind flow, boolean keepAlive) {
+        this.numbers = numbers;
+        this.flow = flow;
+        this.keepAlive = keepAlive;
+    }
+
+    /** The value of an option. */
+    public int get(Option option) {
+        return numbers[option.ordinal()];
+    }
+
+    /** The same with another value of an option; one out of range becomes the nearest that is in range. */
+    public StreamOptions with(Option option, int value) {
+        int nearest = Math.clamp(value, option.least, option.most);
+        int possible = option == Option.MAPS ? StreamSettings.possibleMaps(nearest) : nearest;
+        if (possible == get(option)) {
+            return this;
+        }
+        int[] changed = numbers.clone();
+        changed[option.ordinal()] = possible;
+        return new StreamOptions(changed, flow, keepAlive);
+    }
+
+    /** Whether an idle connection is probed. */
+    public boolean keepAlive() {
+        return keepAlive;
+    }
+
+    /** The same with or without probes. */
+    public StreamOptions withKeepAlive(boolean on) {
+        return on == keepAlive ? this : new StreamOptions(numbers, flow, on);
+    }
+
+    /** Seconds until an unanswered probe breaks the connection. */
+    public int keepAliveProbeSeconds() {
+        return get(Option.KEEP_ALIVE_INTERVAL_SECONDS) * get(Option.KEEP_ALIVE_COUNT);
+    }
+
+    /** How a stream is to be carried, as proposed when connecting: the name of a {@link FlowKind}. */
+    public String streamKind() {
+        return flow.name();
+    }
+
+    /** The same for a stream that is carried otherwise; throws {@code IllegalArgumentException} if none is. */
+    public StreamOptions withStreamKind(String kind) {
+        return withFlow(FlowKind.named(kind));
     }
 
     FlowKind flow() {
-        return FlowKind.named(streamKind);
+        return flow;
     }
 
     /** The same for another flow, which is proposed, or agreed to. */
     StreamOptions withFlow(FlowKind other) {
-        return other == flow() ? this : new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize,
-                receiveQueueSize, inlineBytes, maps, other.name(), messageBytes, trafficClass, spinMicros, keepAlive,
-                keepAliveIdleSeconds, keepAliveProbeSeconds);
+        return other == flow ? this : new StreamOptions(numbers, other, keepAlive);
+    }
+
+    @Override
+    public int trafficClass() {
+        return get(Option.TRAFFIC_CLASS);
     }
 
     @Override
@@ -99,11 +162,17 @@ public record StreamOptions(int receiveBufferBytes, int sendBufferBytes, int sen
     private FlowKind agree(FlowKind proposed, ConnectionParameters asked) {
         boolean possible = proposed != FlowKind.READ_RING
                 || asked.responderResources() > 0 && asked.initiatorDepth() > 0;
-        return proposed == flow() && possible ? proposed : FlowKind.CREDIT_RING;
+        return proposed == flow && possible ? proposed : FlowKind.CREDIT_RING;
     }
 
-    /** The nearest smaller number of maps that the protocol has. */
-    public static int possibleMaps(int wanted) {
-        return StreamSettings.possibleMaps(wanted);
+    @Override
+    public boolean equals(Object object) {
+        return this == object || object instanceof StreamOptions other && flow == other.flow
+                && keepAlive == other.keepAlive && Arrays.equals(numbers, other.numbers);
+    }
+
+    @Override
+    public int hashCode() {
+        return (Arrays.hashCode(numbers) * 31 + flow.ordinal()) * 31 + (keepAlive ? 1 : 0);
     }
 }

@@ -15,6 +15,7 @@ import org.rdmasockets.internal.waiting.Role;
 import org.rdmasockets.internal.waiting.ConnectionRole;
 import org.rdmasockets.internal.waiting.WaitResult;
 import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.internal.connection.StreamOptions.Option;
 import org.rdmasockets.internal.rsockets.ConnectData;
 import org.rdmasockets.internal.rsockets.FlowKind;
 import org.rdmasockets.internal.rsockets.StreamConnection;
@@ -99,15 +100,15 @@ public final class StreamTransport implements Connection, Protocol {
         // One queue for all completions; a message may wrap in the send ring, and the stream says what is signalled.
         CompletionQueue queue = inbox.shard().queue();
         QueuePair queuePair = connection.createQueuePair(domain, QUEUES.same(new QueuePairConfig(queue, queue,
-                settings.maxSends(), settings.maxReceives(), settings.sendElements(), 1, options.inlineBytes(),
-                false)));
+                settings.maxSends(), settings.maxReceives(), settings.sendElements(), 1,
+                options.get(Option.INLINE_BYTES), false)));
         StreamConnection made = new StreamConnection(queuePair, sendRegion, remoteRegion, settings,
                 inbox.workRequestIdBase());
         made.postReceives();
         stream = made;
         rings = new RingSizer(this);
-        spin(options.spinMicros());
-        connection.liveness.keepAlive(options.keepAlive(), options.keepAliveIdleSeconds(),
+        spin(options.get(Option.SPIN_MICROS));
+        connection.liveness.keepAlive(options.keepAlive(), options.get(Option.KEEP_ALIVE_IDLE_SECONDS),
                 options.keepAliveProbeSeconds());
     }
 
@@ -119,12 +120,15 @@ public final class StreamTransport implements Connection, Protocol {
         int most = device.attributes().maxWorkRequests();
         StreamSettings settings = StreamSettings
                 .forDevice(device, device.port(port).maxMessageBytes())
-                .withQueues(Math.min(options.sendQueueSize(), most), Math.min(options.receiveQueueSize(), most));
+                .withQueues(Math.min(options.get(Option.SEND_QUEUE), most),
+                        Math.min(options.get(Option.RECEIVE_QUEUE), most));
+        int sendBytes = options.get(Option.SEND_BUFFER_BYTES);
+        int receiveBytes = options.get(Option.RECEIVE_BUFFER_BYTES);
         // Where no send ring is needed, its bytes go to the receive side: as much as elsewhere lies between two peers.
-        int receiveBytes = settings.copiesAtPost() ? Math.min(StreamOptions.MAX_BUFFER_BYTES,
-                options.sendBufferBytes() + options.receiveBufferBytes()) : options.receiveBufferBytes();
-        return settings.withBuffers(options.sendBufferBytes(), receiveBytes)
-                .withMaps(options.maps()).withFlow(options.flow(), options.messageBytes());
+        int lentBytes = settings.copiesAtPost()
+                ? Math.min(Option.RECEIVE_BUFFER_BYTES.most(), sendBytes + receiveBytes) : receiveBytes;
+        return settings.withBuffers(sendBytes, lentBytes).withMaps(options.get(Option.MAPS))
+                .withFlow(options.flow(), options.get(Option.MESSAGE_BYTES));
     }
 
     /**

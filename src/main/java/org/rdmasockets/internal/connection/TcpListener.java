@@ -149,10 +149,6 @@ public final class TcpListener implements Listener {
         return new InetSocketAddress(host, server.isBound() ? server.getLocalPort() : holder.getLocalPort());
     }
 
-    /** TCP has sizes of its own, which are options of {@code java.net}. */
-    @Override
-    public void options(StreamOptions newOptions) {}
-
     @Override
     public <T> void setOption(SocketOption<T> name, T value) throws SocketException {
         try {

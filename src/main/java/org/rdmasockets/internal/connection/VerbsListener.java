@@ -23,7 +23,7 @@ import org.rdmasockets.verbs.VerbsException;
  * <p>A connection that no thread has taken holds a place, and so does a handshake in progress, unless the peer does not
  * answer for a moment: a handshake that is never finished keeps no other peer out, and ends in the end.
  */
-public final class VerbsListener<P extends Protocol> implements AutoCloseable {
+public final class VerbsListener<P extends Protocol> implements Listener {
     private static final Log LOG = new Log(VerbsListener.class);
     private static final int DEFAULT_BACKLOG = 50;
     /** Most that wait beyond the backlog; {@code rdma_ucm} takes less at once ({@code max_backlog}, 1,024). */
@@ -61,7 +61,7 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
     private final SequencedSet<Arrival<P>> arriving = new LinkedHashSet<>();
     /** Established connections reach the queue in the order of their handshakes, as with TCP. */
     private final Executor inOrder = new SerialExecutor();
-    private volatile Protocol.Maker<P> maker;
+    private final Protocol.Maker<P> maker;
     private final AtomicBoolean closed = new AtomicBoolean();
     /** An {@code Error} kept the next one from being accepted: the next tick has it done. */
     private volatile boolean postponed;
@@ -78,8 +78,9 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         this.accepted = accepted;
     }
 
-    /** Begins to listen, or closes this. */
-    VerbsListener<P> start() throws IOException {
+    /** Closes this if it cannot listen. */
+    @Override
+    public void start() throws IOException {
         boolean listening = false;
         accepted.join();
         engine.add(this);
@@ -89,7 +90,6 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
                 identifier.listen(MOST_HELD);
             }
             listening = true;
-            return this;
         } catch (VerbsException e) {
             throw NetErrors.bindFailed(local, e);
         } finally {
@@ -319,17 +319,16 @@ public final class VerbsListener<P extends Protocol> implements AutoCloseable {
         return ended;
     }
 
-    /** Connections that come from now on are made by another. */
-    void maker(Protocol.Maker<P> newMaker) {
-        maker = newMaker;
+    @Override
+    public String transport() {
+        return engine.name();
     }
 
-    /** The address listened on: as it was asked for, with the port in use. */
+    @Override
     public InetSocketAddress localAddress() {
         return local;
     }
 
-    /** Stops listening. The port is free when this returns, which takes a moment. */
     @Override
     public void close() {
         if (stop()) {

@@ -71,10 +71,10 @@ final class WarmUp implements Runnable {
     }
 
     private void exchange(Engine engine) throws IOException {
-        StreamOptions options = TransportSettings.streamOptions();
+        StreamOptions options = StreamOptions.DEFAULT;
         InetSocketAddress here = new InetSocketAddress(InetAddress.getByAddress(HERE), 0);
         AcceptQueue<Connection> accepted = new AcceptQueue<>(connection -> connection.close(0));
-        StreamListener listener = new StreamListener(Binding.open(engine, false, here), 1, options, accepted);
+        Listener listener = Binding.open(engine, false, here).listener(1, options, accepted);
         try {
             listener.start();
             Connection client = Binding.later(engine, false, new InetSocketAddress(0))

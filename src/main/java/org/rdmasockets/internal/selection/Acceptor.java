@@ -19,9 +19,11 @@ import org.rdmasockets.internal.connection.Engine;
 import org.rdmasockets.internal.connection.Listener;
 import org.rdmasockets.internal.connection.NetErrors;
 import org.rdmasockets.internal.connection.PendingOptions;
-import org.rdmasockets.internal.connection.StreamListener;
 import org.rdmasockets.internal.connection.StreamOptions;
+import org.rdmasockets.internal.connection.StreamTransport;
 import org.rdmasockets.internal.connection.TcpListener;
+import org.rdmasockets.internal.connection.VerbsConnection;
+import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
@@ -29,6 +31,9 @@ import org.rdmasockets.verbs.VerbsProvider;
  * and says what it does not listen on. A port that another program has on one transport is in use for all.
  */
 public final class Acceptor implements AutoCloseable {
+    /** Why a connection from {@link #accept} goes over its transport. */
+    public static final String REASON = "the peer connected over it";
+
     private static final Log LOG = new Log(Acceptor.class);
     private static final String ACCEPTED_OVER = "[{}<-{}] accepted over {}, {}";
     /** Transports that connections have come over. */
@@ -42,14 +47,18 @@ public final class Acceptor implements AutoCloseable {
 
     private final Policy.Decision decision;
     private final InetSocketAddress local;
-    private final AcceptQueue<Connection> accepted = new AcceptQueue<>(connection -> connection.close(0));
+    /** Gets the connections of all listeners. */
+    final AcceptQueue<Connection> accepted = new AcceptQueue<>(connection -> connection.close(0));
     private final List<Listener> listeners = new ArrayList<>();
     /** Why the others do not listen. */
     private final Reasons others = new Reasons();
+    /** The sizes of connections over RDMA that come from now on. */
+    private volatile StreamOptions sizes;
 
-    private Acceptor(Policy.Decision decision, InetSocketAddress local) {
+    private Acceptor(Policy.Decision decision, InetSocketAddress local, StreamOptions sizes) {
         this.decision = decision;
         this.local = local;
+        this.sizes = sizes;
     }
 
     /**
@@ -65,8 +74,8 @@ public final class Acceptor implements AutoCloseable {
         Policy.Decision decision = policy.decide(wish, local);
         List<String> transports = decision.isAuto() ? all(policy) : List.of(decision.transport());
         prepare(transports, !decision.isAuto(), local, wishes.sizes());
-        return open(decision, transports, local,
-                (transport, address, accepted) -> open(transport, decision, address, backlog, wishes, accepted));
+        return open(decision, transports, local, wishes.sizes(),
+                (end, transport, address) -> end.openOver(transport, address, backlog, wishes));
     }
 
     /** Takes a port of one transport. */
@@ -76,14 +85,14 @@ public final class Acceptor implements AutoCloseable {
          * Takes a port, 0 for a free one, with a listener that has not begun. Throws {@code BindException} "Address
          * already in use" if it is taken, another exception if this transport cannot listen there.
          */
-        Listener open(String transport, InetSocketAddress address, AcceptQueue<Connection> accepted) throws IOException;
+        Listener open(Acceptor end, String transport, InetSocketAddress address) throws IOException;
     }
 
     /** Listens over some transports; with port 0, on a port that is free on all of them. */
-    static Acceptor open(Policy.Decision decision, List<String> transports, InetSocketAddress local, Opener opener)
-            throws IOException {
+    static Acceptor open(Policy.Decision decision, List<String> transports, InetSocketAddress local,
+            StreamOptions sizes, Opener opener) throws IOException {
         for (int tries = 1;; tries++) {
-            Acceptor end = new Acceptor(decision, local);
+            Acceptor end = new Acceptor(decision, local, sizes);
             boolean listening = false;
             try {
                 end.listen(transports, opener);
@@ -133,7 +142,7 @@ public final class Acceptor implements AutoCloseable {
         InetSocketAddress next = local;
         for (String transport : transports) {
             try {
-                listeners.add(opener.open(transport, next, accepted));
+                listeners.add(opener.open(this, transport, next));
                 next = new InetSocketAddress(local.getAddress(), listeners.getFirst().localAddress().getPort());
             } catch (IOException e) {
                 leaveOut(transport, e);
@@ -170,13 +179,17 @@ public final class Acceptor implements AutoCloseable {
                 || e instanceof BindException && e.getMessage().startsWith("Address already in use");
     }
 
-    private static Listener open(String transport, Policy.Decision decision, InetSocketAddress address, int backlog,
-            PendingOptions wishes, AcceptQueue<Connection> accepted) throws IOException {
+    private Listener openOver(String transport, InetSocketAddress address, int backlog, PendingOptions wishes)
+            throws IOException {
         if (transport.equals(Policy.TCP)) {
             return TcpListener.open(address, backlog, wishes, accepted);
         }
         Engine engine = Engine.of(Providers.named(transport));
-        return new StreamListener(Binding.open(engine, !decision.isAuto(), address), backlog, wishes.sizes(), accepted);
+        return Binding.open(engine, !decision.isAuto(), address).listener(backlog, this::make, accepted);
+    }
+
+    private StreamTransport make(VerbsConnection connection, ConnectionParameters asked) throws IOException {
+        return sizes.make(connection, asked);
     }
 
     /** The address as it was asked for, with the port in use. */
@@ -203,7 +216,7 @@ public final class Acceptor implements AutoCloseable {
     }
 
     /** Takes the next connection as {@link AcceptQueue#accept}. Any number of threads may wait. */
-    public SelectedConnection accept(long deadlineNanos) throws IOException {
+    public Connection accept(long deadlineNanos) throws IOException {
         Connection connection = accepted.accept(deadlineNanos);
         try {
             TransportStatistics.of(connection.transport()).accepted.incrementAndGet();
@@ -217,7 +230,7 @@ public final class Acceptor implements AutoCloseable {
                     LOG.debug(ACCEPTED_OVER, what);
                 }
             }
-            return new SelectedConnection(connection, "the peer connected over it");
+            return connection;
         } catch (Throwable e) {
             connection.close(0); // an Error: no caller gets it, and its peer must not wait
             throw e;
@@ -226,7 +239,7 @@ public final class Acceptor implements AutoCloseable {
 
     /** Changes the sizes of connections that come from now on. */
     public void options(StreamOptions options) {
-        listeners.forEach(listener -> listener.options(options));
+        sizes = options;
     }
 
     /** Sets an option of {@code java.net}, to a value in its range, on every listener that knows it. */

@@ -5,8 +5,12 @@ import java.io.InterruptedIOException;
 import java.net.BindException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
+import java.net.Proxy;
+import java.net.ProxySelector;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -41,6 +45,9 @@ public final class Connector implements AutoCloseable {
     /** An attempt that was cut shorter than that proves nothing: this process may have been the slow one. */
     private static final long LEAST_PROOF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
+    /** Read once, as in the JDK. */
+    private static final boolean SYSTEM_PROXIES = Boolean.getBoolean("java.net.useSystemProxies");
+
     /** Transports that connections have used, each with the reason. */
     private static final Occurrences USED = new Occurrences();
 
@@ -61,9 +68,11 @@ public final class Connector implements AutoCloseable {
     private long timeoutNanos;
     /** The attempt in progress, null for none; protected by this. */
     private AutoCloseable attempt;
-    /** The connection that was made last, until {@link #connect} returns it; the connecting thread only. */
+    /** Why the connection goes over its transport, null before; the connecting thread only, as what follows. */
+    private String reason;
+    /** The connection that was made last, until {@link #connect} returns it. */
     private Connection made;
-    /** How long the last attempt has waited for others; the connecting thread only. */
+    /** How long the last attempt has waited for others. */
     private long waitedNanos;
     /** Protected by this. */
     private boolean closed;
@@ -118,22 +127,22 @@ public final class Connector implements AutoCloseable {
      * what the transport that was asked for throws, in {@code auto} what TCP does; {@code InterruptedIOException} if
      * this virtual thread was interrupted (status left set), {@code SocketException} if this was closed meanwhile.
      */
-    public SelectedConnection connect(InetSocketAddress remote, int millis, PendingOptions wishes) throws IOException {
+    public Connection connect(InetSocketAddress remote, int millis, PendingOptions wishes) throws IOException {
         try {
             timeoutNanos = TimeUnit.MILLISECONDS.toNanos(millis);
             Policy.Decision decision = decide(remote, wishes);
             long end = millis == 0 ? Long.MAX_VALUE : System.nanoTime() + timeoutNanos;
-            SelectedConnection chosen = decision.isAuto() ? connectAuto(remote, end, wishes)
-                    : new SelectedConnection(connectOver(decision.transport(), remote, end, wishes), decision.reason());
-            Connection connection = chosen.connection();
+            reason = decision.reason();
+            Connection connection = decision.isAuto() ? connectAuto(remote, end, wishes)
+                    : connectOver(decision.transport(), remote, end, wishes);
             practised = true;
             if (reserved instanceof TcpBinding tcp && connection instanceof StreamTransport stream) {
                 tcp.keepFor(stream.connection());
             }
             TransportStatistics.of(connection.transport()).connected.incrementAndGet();
-            log(remote, chosen, decision.isAuto());
+            log(remote, connection, decision.isAuto());
             made = null;
-            return chosen;
+            return connection;
         } finally {
             try {
                 close();
@@ -145,15 +154,19 @@ public final class Connector implements AutoCloseable {
         }
     }
 
+    /** Why the connection goes over its transport, for people; for the thread that has connected. */
+    public String reason() {
+        return reason;
+    }
+
     /** Each transport and reason is told once; where TCP takes the place of another transport, as a warning. */
-    private void log(InetSocketAddress remote, SelectedConnection chosen, boolean auto) {
-        Connection connection = chosen.connection();
+    private void log(InetSocketAddress remote, Connection connection, boolean auto) {
         String transport = connection.transport();
-        boolean first = USED.isFirst(transport.concat(others.isEmpty() ? chosen.reason() : others.kind()));
+        boolean first = USED.isFirst(transport.concat(others.isEmpty() ? reason : others.kind()));
         if (!first && !LOG.isDebugEnabled()) {
             return;
         }
-        Object[] what = {connection.localAddress(), remote, transport, connection.carrier(), chosen.reason()};
+        Object[] what = {connection.localAddress(), remote, transport, connection.carrier(), reason};
         if (!first) {
             LOG.debug(CONNECTED, what);
         } else if (auto && transport.equals(Policy.TCP)) {
@@ -175,21 +188,50 @@ public final class Connector implements AutoCloseable {
         if (decision.transport().equals(Policy.TCP)) {
             return decision;
         }
-        String reason = wishes.urgentInline() ? "the socket reads urgent data, which only TCP carries"
-                : !wishes.direct() && Proxies.leadTo(remote) ? "the ProxySelector names a SOCKS proxy, TCP reaches it"
+        String onlyTcp = wishes.urgentInline() ? "the socket reads urgent data, which only TCP carries"
+                : !wishes.direct() && isProxied(remote) ? "the ProxySelector names a SOCKS proxy, TCP reaches it"
                 : null;
-        if (reason != null && decision.isAuto()) {
+        if (onlyTcp != null && decision.isAuto()) {
             if (!policy.fallback()) {
-                others.add(Policy.TCP, reason);
+                others.add(Policy.TCP, onlyTcp);
                 throw nothingLeads(remote, Long.MAX_VALUE);
             }
-            return new Policy.Decision(Policy.TCP, reason);
+            return new Policy.Decision(Policy.TCP, onlyTcp);
         }
         wishes.ensureNotUrgent();
         if (remote.isUnresolved()) {
             throw NetErrors.unresolved(remote);
         }
         return decision;
+    }
+
+    /**
+     * Whether {@code java.net.Socket} would try a SOCKS proxy before it connects there; true if the selector fails,
+     * which it tells in its own way.
+     */
+    private static boolean isProxied(InetSocketAddress remote) {
+        ProxySelector selector = ProxySelector.getDefault();
+        if (selector == null || selector.getClass().getModule() == Object.class.getModule() && !SYSTEM_PROXIES
+                && System.getProperty("socksProxyHost") == null) {
+            return false; // as the JDK's own selector would answer
+        }
+        return Proxies.leadTo(selector, remote);
+    }
+
+    /** Asks a selector that has a mind of its own; only then are these classes of the JDK needed. */
+    private static final class Proxies {
+        private Proxies() {}
+
+        static boolean leadTo(ProxySelector selector, InetSocketAddress remote) {
+            try {
+                List<Proxy> proxies = selector.select(
+                        new URI("socket", null, remote.getHostString(), remote.getPort(), null, null, null));
+                return proxies != null && !proxies.isEmpty() && proxies.getFirst() != null
+                        && proxies.getFirst().type() == Proxy.Type.SOCKS;
+            } catch (URISyntaxException | RuntimeException e) {
+                return true;
+            }
+        }
     }
 
     private Connection connectOver(String transport, InetSocketAddress remote, long deadlineNanos,
@@ -203,9 +245,9 @@ public final class Connector implements AutoCloseable {
         }
     }
 
-    /** The first transport that leads there. */
-    private SelectedConnection connectAuto(InetSocketAddress remote, long givenNanos,
-            PendingOptions wishes) throws IOException {
+    /** Connects over the first transport that leads there, and says why. */
+    private Connection connectAuto(InetSocketAddress remote, long givenNanos, PendingOptions wishes)
+            throws IOException {
         List<FailureCache.Attempt> failed = new ArrayList<>();
         long deadlineNanos = givenNanos;
         long lookedNanos = 0;
@@ -218,7 +260,9 @@ public final class Connector implements AutoCloseable {
                 boolean first = !Engine.of(provider).isPractised();
                 begun = System.nanoTime();
                 try {
-                    return new SelectedConnection(attempt(provider, remote, deadlineNanos, wishes, failed), because());
+                    Connection connection = attempt(provider, remote, deadlineNanos, wishes, failed);
+                    reason = because();
+                    return connection;
                 } catch (IOException e) {
                     rethrowIfEnded(e);
                     if (portAsked && e instanceof BindException && text(e).startsWith("Address already in use")) {
@@ -241,8 +285,8 @@ public final class Connector implements AutoCloseable {
         Connection connection = lookedNanos == 0 ? connectOver(Policy.TCP, remote, deadlineNanos, wishes)
                 : connectHere(remote, deadlineNanos, wishes, lookedNanos);
         failed.forEach(OUTCOMES::failed); // a server that only TCP reaches was not just about to start
-        return new SelectedConnection(connection, connection.transport().equals(Policy.TCP) ? because()
-                : "its server has just begun to listen");
+        reason = connection.transport().equals(Policy.TCP) ? because() : "its server has just begun to listen";
+        return connection;
     }
 
     /**

@@ -25,9 +25,9 @@ import org.rdmasockets.internal.connection.ZeroCopyTransfers;
  * that the socket keeps. One reader and one writer at a time, in turn with those of the streams; what one call writes
  * stays together.
  *
- * <p>The bytes pass a stream of {@code java.net.Socket}, because only there the JDK makes its JFR events: the
- * thread that has the turn calls it, and {@link ImplInputStream} or {@link ImplOutputStream}, which it calls, comes
- * back here. Over TCP the socket of TCP makes the events.
+ * <p>The bytes pass a stream of {@code java.net.Socket}, because only there the JDK makes its JFR events: the thread
+ * that has the turn calls it, and the stream of {@link RdmaSocketImpl}, which it calls, comes back here. Over TCP the
+ * socket of TCP makes the events.
  */
 public final class BufferTransfers {
     /** Enough for a large message; one array for each direction that needs it. */

@@ -4,7 +4,6 @@ import java.net.SocketOption;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
-import org.rdmasockets.StreamKind;
 import org.rdmasockets.Transport;
 import org.rdmasockets.internal.connection.Interner;
 import org.rdmasockets.internal.connection.PendingOptions;
@@ -22,46 +21,18 @@ public final class OptionValues {
 
     /** The transport asked for, null for none; once it is chosen, what it is and why. */
     Transport transport;
-    /** Bytes the peer may send before they are read. */
-    int receiveBufferBytes = StreamOptions.DEFAULT.receiveBufferBytes();
-    /** Bytes that a write may leave on their way. */
-    int sendBufferBytes = StreamOptions.DEFAULT.sendBufferBytes();
-    /** Most outstanding send requests. */
-    int sendQueueSize = StreamOptions.DEFAULT.sendQueueSize();
-    /** Most posted receives. */
-    int receiveQueueSize = StreamOptions.DEFAULT.receiveQueueSize();
-    /** Largest message copied into its request. */
-    int inlineBytes = StreamOptions.DEFAULT.inlineBytes();
-    /** Most maps that the peer may announce. */
-    int maps = StreamOptions.DEFAULT.maps();
-    /** How the stream is to be carried; once there is a connection, how it is. */
-    StreamKind streamKind = StreamKind.valueOf(StreamOptions.DEFAULT.streamKind());
-    /** Most bytes of a message, where the stream goes by messages. */
-    int messageBytes = StreamOptions.DEFAULT.messageBytes();
-    /** Whether an idle connection is probed. */
-    boolean keepAlive = StreamOptions.DEFAULT.keepAlive();
-    /** Seconds of silence before the probe. */
-    int keepAliveIdleSeconds = StreamOptions.DEFAULT.keepAliveIdleSeconds();
-    /** Seconds that one try of the probe may take. */
-    int keepAliveIntervalSeconds = StreamOptions.DEFAULT.keepAliveProbeSeconds();
-    /** Tries of the probe; the device makes them, so only the product with the interval counts. */
-    int keepAliveCount = 1;
+    /** The wishes for a connection over RDMA; once there is one, its stream is of the kind that they name. */
+    StreamOptions sizes = StreamOptions.DEFAULT;
     /** Seconds that close waits for delivery, 0 to reset instead, negative for neither. */
     int lingerSeconds = -1;
     /** Kept for programs that set it: nothing is ever held back to be sent together. */
     boolean noDelay;
     /** Kept for programs that set it: ports of closed RDMA sockets are free at once. */
     boolean reuseAddress;
-    /** The octet of RFC 2474; over RDMA a connect takes it, and what is set later is only kept. */
-    int trafficClass;
-    /** Microseconds that a caller looks for data itself before it parks. */
-    int spinMicros = StreamOptions.DEFAULT.spinMicros();
     /** Urgent data is read in the stream, which only TCP can. */
     boolean urgentInline;
     /** No proxy is asked for. */
     boolean direct;
-    /** The result of {@link #forTransport}, null before its first call; these values do not change from then on. */
-    private StreamOptions sizes;
     /** The options set while the transport was unknown, in order; null for none. */
     private Map<SocketOption<?>, Object> set;
     /** The last results of {@link #passedOn} and {@link #connected}: most connections of a socket are alike. */
@@ -101,10 +72,10 @@ public final class OptionValues {
     OptionValues connected(String over, String reason, String kind) {
         OptionValues known = connected;
         if (known == null || !known.transport.name().equals(over) || !known.transport.reason().equals(reason)
-                || !known.streamKind.name().equals(kind)) {
+                || !known.sizes.streamKind().equals(kind)) {
             known = copy();
             known.transport = new Transport(over, reason);
-            known.streamKind = StreamKind.valueOf(kind);
+            known.sizes = sizes.withStreamKind(kind);
             known.forgetSet();
             known = known.shared();
             connected = known;
@@ -127,7 +98,7 @@ public final class OptionValues {
 
     /** The options that the transport to be needs to know, as they are now. */
     PendingOptions wishes() {
-        return new PendingOptions(forTransport(), set == null ? Map.of() : set, urgentInline, direct);
+        return new PendingOptions(sizes, set == null ? Map.of() : set, urgentInline, direct);
     }
 
     /** Asks for a transport; that of datagrams is none of streams. */
@@ -144,31 +115,14 @@ public final class OptionValues {
         return transport == null ? null : transport.name();
     }
 
-    /** The settings of a connection over RDMA, as they are now. */
-    StreamOptions forTransport() {
-        StreamOptions known = sizes;
-        if (known == null) {
-            known = new StreamOptions(receiveBufferBytes, sendBufferBytes, sendQueueSize, receiveQueueSize,
-                    inlineBytes, maps, streamKind.name(), messageBytes, trafficClass, spinMicros, keepAlive,
-                    keepAliveIdleSeconds, keepAliveProbeSeconds());
-            sizes = known;
-        }
-        return known;
-    }
-
-    /** How many seconds a probe may stay unanswered, at least 1. */
-    int keepAliveProbeSeconds() {
-        return keepAliveIntervalSeconds * keepAliveCount;
-    }
-
     /** The same values, to be changed. */
     OptionValues copy() {
         OptionValues copy = new OptionValues();
-        copy.inherit(this);
         copy.transport = transport;
-        copy.keepAlive = keepAlive;
+        copy.sizes = sizes;
         copy.lingerSeconds = lingerSeconds;
         copy.noDelay = noDelay;
+        copy.reuseAddress = reuseAddress;
         copy.urgentInline = urgentInline;
         copy.direct = direct;
         copy.set = set == null ? null : new LinkedHashMap<>(set);
@@ -183,35 +137,19 @@ public final class OptionValues {
     /** Makes no objects: each connection asks a few times. */
     @Override
     public boolean equals(Object object) {
-        return object instanceof OptionValues other && hasSizesOf(other) && hasProbesOf(other)
+        return object instanceof OptionValues other && sizes.equals(other.sizes)
                 && lingerSeconds == other.lingerSeconds && noDelay == other.noDelay
                 && reuseAddress == other.reuseAddress && urgentInline == other.urgentInline && direct == other.direct
                 && Objects.equals(transport, other.transport) && Objects.equals(set, other.set);
-    }
-
-    private boolean hasSizesOf(OptionValues other) {
-        return receiveBufferBytes == other.receiveBufferBytes && sendBufferBytes == other.sendBufferBytes
-                && sendQueueSize == other.sendQueueSize && receiveQueueSize == other.receiveQueueSize
-                && inlineBytes == other.inlineBytes && maps == other.maps && streamKind == other.streamKind
-                && messageBytes == other.messageBytes && trafficClass == other.trafficClass
-                && spinMicros == other.spinMicros;
-    }
-
-    private boolean hasProbesOf(OptionValues other) {
-        return keepAlive == other.keepAlive && keepAliveIdleSeconds == other.keepAliveIdleSeconds
-                && keepAliveIntervalSeconds == other.keepAliveIntervalSeconds
-                && keepAliveCount == other.keepAliveCount;
     }
 
     /** Covers the values that differ between sockets of one program. */
     @Override
     public int hashCode() {
         int hash = Objects.hashCode(transport);
-        hash = 31 * hash + receiveBufferBytes;
-        hash = 31 * hash + sendBufferBytes;
-        hash = 31 * hash + spinMicros;
+        hash = 31 * hash + sizes.hashCode();
         hash = 31 * hash + lingerSeconds;
-        return 31 * hash + (noDelay ? 1 : 0) + (keepAlive ? 2 : 0) + (reuseAddress ? 4 : 0) + (direct ? 8 : 0);
+        return 31 * hash + (noDelay ? 1 : 0) + (reuseAddress ? 4 : 0) + (direct ? 8 : 0);
     }
 
     /**
@@ -220,19 +158,7 @@ public final class OptionValues {
      */
     void inherit(OptionValues listener) {
         set = null;
-        receiveBufferBytes = listener.receiveBufferBytes;
-        sendBufferBytes = listener.sendBufferBytes;
-        sendQueueSize = listener.sendQueueSize;
-        receiveQueueSize = listener.receiveQueueSize;
-        inlineBytes = listener.inlineBytes;
-        maps = listener.maps;
-        streamKind = listener.streamKind;
-        messageBytes = listener.messageBytes;
-        keepAliveIdleSeconds = listener.keepAliveIdleSeconds;
-        keepAliveIntervalSeconds = listener.keepAliveIntervalSeconds;
-        keepAliveCount = listener.keepAliveCount;
+        sizes = listener.sizes.withKeepAlive(sizes.keepAlive());
         reuseAddress = listener.reuseAddress;
-        trafficClass = listener.trafficClass;
-        spinMicros = listener.spinMicros;
     }
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.lang.ref.Reference;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -12,6 +13,7 @@ import java.net.SocketException;
 import java.net.SocketImpl;
 import java.net.SocketOption;
 import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -20,11 +22,12 @@ import org.rdmasockets.internal.connection.Connection;
 import org.rdmasockets.internal.connection.InterruptibleWait;
 import org.rdmasockets.internal.connection.NetErrors;
 import org.rdmasockets.internal.connection.PendingOptions;
+import org.rdmasockets.internal.connection.StreamOptions;
+import org.rdmasockets.internal.connection.StreamOptions.Option;
 import org.rdmasockets.internal.lock.CallerLock;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.selection.Acceptor;
 import org.rdmasockets.internal.selection.Connector;
-import org.rdmasockets.internal.selection.SelectedConnection;
 
 /**
  * The implementation under {@code java.net.Socket} and {@code java.net.ServerSocket}, over any transport: the life of
@@ -197,10 +200,23 @@ public final class RdmaSocketImpl extends SocketImpl {
     private void implConnect(InetSocketAddress target, int millis) throws IOException {
         beginWrite();
         try {
-            connectAlone(Addresses.destination(target, boundAddress()), millis);
+            connectAlone(destination(target, boundAddress()), millis);
         } finally {
             endWrite();
         }
+    }
+
+    /**
+     * The address to connect to. The wildcard stands for this host: by the address that the socket is bound to, if any,
+     * for a device that has it may lead nowhere else. A name that is not resolved stays, for a proxy.
+     */
+    private static InetSocketAddress destination(InetSocketAddress target, InetAddress own)
+            throws UnknownHostException {
+        if (target.isUnresolved() || !target.getAddress().isAnyLocalAddress()) {
+            return target;
+        }
+        boolean known = own != null && !own.isAnyLocalAddress();
+        return new InetSocketAddress(known ? own : InetAddress.getLocalHost(), target.getPort());
     }
 
     /** Waits until connected; the caller has the turn to write. */
@@ -222,20 +238,20 @@ public final class RdmaSocketImpl extends SocketImpl {
         if (millis == 0) { // the JDK looks whether it is connected before a wait only if that takes a time
             InterruptibleWait.ensureNotInterrupted();
         }
-        SelectedConnection chosen = end.connect(target, millis, wishes);
+        Connection made = end.connect(target, millis, wishes);
         synchronized (this) {
             if (state == State.CONNECTING) {
-                adoptConnection(chosen);
+                adoptConnection(made, end.reason());
                 return;
             }
         }
-        chosen.connection().close();
+        made.close();
         throw NetErrors.closed();
     }
 
     /** Becomes connected; state lock held. */
-    private void adoptConnection(SelectedConnection chosen) {
-        connection = chosen.connection();
+    private void adoptConnection(Connection made, String reason) {
+        connection = made;
         clientEnd = null;
         hold(connection);
         localport = connection.localAddress().getPort();
@@ -244,7 +260,7 @@ public final class RdmaSocketImpl extends SocketImpl {
         if (address != remote && address != null && remote.toString().equals(address.toString())) {
             address = remote; // one object, if also named alike; a proxy's destination may be a name alone
         }
-        options = options.connected(connection.transport(), chosen.reason(), connection.streamKind());
+        options = options.connected(connection.transport(), reason, connection.streamKind());
         state = State.CONNECTED;
     }
 
@@ -309,21 +325,21 @@ public final class RdmaSocketImpl extends SocketImpl {
             ensureOpen();
             throw new SocketException("Not listening");
         }
-        SelectedConnection chosen = listening.accept(deadline(timeoutMillis));
+        Connection made = listening.accept(deadline(timeoutMillis));
         try {
             OptionValues inherited;
             synchronized (this) {
                 inherited = options;
             }
-            accepted.becomeAccepted(chosen, inherited);
+            accepted.becomeAccepted(made, inherited);
         } catch (Throwable e) {
-            chosen.connection().close(0); // an Error: no socket has it, and its peer must not wait
+            made.close(0); // an Error: no socket has it, and its peer must not wait
             throw e;
         }
     }
 
     /** The other side of accept: this socket gets the connection, instead of the connector that it had, if any. */
-    private void becomeAccepted(SelectedConnection chosen, OptionValues inherited) throws SocketException {
+    private void becomeAccepted(Connection made, OptionValues inherited) throws SocketException {
         synchronized (this) {
             if (state == State.NEW || state == State.UNCONNECTED) {
                 if (clientEnd != null) {
@@ -331,14 +347,14 @@ public final class RdmaSocketImpl extends SocketImpl {
                 }
                 options = inherited.passedOn(options);
                 fd = null; // java.net has made one, which stands for nothing
-                address = chosen.connection().remoteAddress().getAddress();
-                port = chosen.connection().remoteAddress().getPort();
-                adoptConnection(chosen);
+                address = made.remoteAddress().getAddress();
+                port = made.remoteAddress().getPort();
+                adoptConnection(made, Acceptor.REASON);
                 tell();
                 return;
             }
         }
-        chosen.connection().close();
+        made.close();
         ensureOpen();
         throw new SocketException("Already connected");
     }
@@ -362,12 +378,67 @@ public final class RdmaSocketImpl extends SocketImpl {
 
     @Override
     protected InputStream getInputStream() {
-        return new ImplInputStream(this);
+        return new Input();
     }
 
     @Override
     protected OutputStream getOutputStream() {
-        return new ImplOutputStream(this);
+        return new Output();
+    }
+
+    /** The stream under that of {@code java.net.Socket}, which adds closing by interrupt and JFR events. */
+    private final class Input extends InputStream {
+        @Override
+        public int read() throws IOException {
+            byte[] one = new byte[1];
+            return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+        }
+
+        @Override
+        public int read(byte[] b, int off, int len) throws IOException {
+            BufferTransfers other = transfers;
+            if (other != null && other.isReader()) {
+                return other.readInTurn(b, off, len);
+            }
+            Objects.checkFromIndexSize(off, len, b.length);
+            return len == 0 ? 0 : RdmaSocketImpl.this.read(b, off, len);
+        }
+
+        @Override
+        public int available() throws IOException {
+            return RdmaSocketImpl.this.available();
+        }
+
+        @Override
+        public void close() {
+            RdmaSocketImpl.this.close();
+        }
+    }
+
+    /** Likewise. */
+    private final class Output extends OutputStream {
+        @Override
+        public void write(int b) throws IOException {
+            write(new byte[] {(byte) b}, 0, 1);
+        }
+
+        @Override
+        public void write(byte[] b, int off, int len) throws IOException {
+            BufferTransfers other = transfers;
+            if (other != null && other.isWriter()) {
+                other.writeInTurn(b, off, len);
+                return;
+            }
+            Objects.checkFromIndexSize(off, len, b.length);
+            if (len > 0) {
+                RdmaSocketImpl.this.write(b, off, len);
+            }
+        }
+
+        @Override
+        public void close() {
+            RdmaSocketImpl.this.close();
+        }
     }
 
     /** Reads what is there, waiting for the first byte, and for other readers; -1 at the end of the stream. */
@@ -563,7 +634,7 @@ public final class RdmaSocketImpl extends SocketImpl {
             connection.setOption(name, value);
         } else if (serverEnd != null) {
             serverEnd.setOption(name, value);
-            serverEnd.options(options.forTransport());
+            serverEnd.options(options.sizes);
         } else {
             options.noteSet(name, value); // not shared yet
         }
@@ -572,8 +643,10 @@ public final class RdmaSocketImpl extends SocketImpl {
     /** Tells the connection, if there is one; state lock held. */
     private void tell() {
         if (connection != null) {
-            connection.spin(options.spinMicros);
-            connection.keepAlive(options.keepAlive, options.keepAliveIdleSeconds, options.keepAliveProbeSeconds());
+            StreamOptions sizes = options.sizes;
+            connection.spin(sizes.get(Option.SPIN_MICROS));
+            connection.keepAlive(sizes.keepAlive(), sizes.get(Option.KEEP_ALIVE_IDLE_SECONDS),
+                    sizes.keepAliveProbeSeconds());
         }
     }
 
@@ -631,6 +704,19 @@ public final class RdmaSocketImpl extends SocketImpl {
     }
 
     private synchronized InetAddress boundAddress() {
-        return localAddress != null ? Addresses.unnamed(localAddress) : new InetSocketAddress(0).getAddress();
+        return localAddress != null ? unnamed(localAddress) : new InetSocketAddress(0).getAddress();
+    }
+
+    /** A local address as the system would report it: without the host name that the application gave. */
+    private static InetAddress unnamed(InetAddress address) {
+        byte[] bytes = address.getAddress();
+        try {
+            if (address instanceof Inet6Address scoped && scoped.getScopeId() != 0) {
+                return Inet6Address.getByAddress(null, bytes, scoped.getScopeId());
+            }
+            return InetAddress.getByAddress(bytes);
+        } catch (IOException e) {
+            throw new IllegalArgumentException("an address has the length of one", e);
+        }
     }
 }

@@ -14,8 +14,9 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import jdk.net.ExtendedSocketOptions;
 import org.rdmasockets.RdmaSocketOptions;
+import org.rdmasockets.StreamKind;
 import org.rdmasockets.Transport;
-import org.rdmasockets.internal.connection.StreamOptions;
+import org.rdmasockets.internal.connection.StreamOptions.Option;
 
 /** An option of RDMA sockets: when it can be set, whether a server socket has it too, how it is read and written. */
 public record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServer, Function<OptionValues, T> reader,
@@ -42,13 +43,10 @@ public record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServ
     }
 
     private static final int MAX_LINGER_SECONDS = 65535;
-    private static final int MAX_TRAFFIC_CLASS = 255;
     /** Linux keeps these to itself. */
     private static final int CONGESTION_BITS = 3;
-    private static final int MAX_INLINE_BYTES = 4096;
     /** Largest keep-alive time that Linux takes, in seconds. */
     private static final int MAX_KEEP_SECONDS = 32767;
-    private static final int MAX_KEEP_COUNT = 127;
 
     /** By the name; in the order of the documentation. */
     private static final Map<SocketOption<?>, SupportedOption<?>> ALL = all().stream().collect(Collectors.toMap(
@@ -142,83 +140,83 @@ public record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServ
 
     private static List<SupportedOption<?>> standard() {
         return List.of(
-                new SupportedOption<>(StandardSocketOptions.SO_RCVBUF, Time.HINT, true, v -> v.receiveBufferBytes,
-                        (v, bytes) -> v.receiveBufferBytes = bufferBytes(bytes)),
-                new SupportedOption<>(StandardSocketOptions.SO_SNDBUF, Time.HINT, false, v -> v.sendBufferBytes,
-                        (v, bytes) -> v.sendBufferBytes = bufferBytes(bytes)),
-                new SupportedOption<>(StandardSocketOptions.SO_KEEPALIVE, Time.TOLD, false, v -> v.keepAlive,
-                        (v, on) -> v.keepAlive = on),
+                number(StandardSocketOptions.SO_RCVBUF, Time.HINT, true, Option.RECEIVE_BUFFER_BYTES,
+                        SupportedOption::bufferBytes),
+                number(StandardSocketOptions.SO_SNDBUF, Time.HINT, false, Option.SEND_BUFFER_BYTES,
+                        SupportedOption::bufferBytes),
+                new SupportedOption<>(StandardSocketOptions.SO_KEEPALIVE, Time.TOLD, false, v -> v.sizes.keepAlive(),
+                        (v, on) -> v.sizes = v.sizes.withKeepAlive(on)),
                 new SupportedOption<>(StandardSocketOptions.SO_LINGER, Time.ALWAYS, false, v -> v.lingerSeconds,
                         (v, seconds) -> v.lingerSeconds = Math.clamp(seconds, -1, MAX_LINGER_SECONDS)),
                 new SupportedOption<>(StandardSocketOptions.SO_REUSEADDR, Time.ALWAYS, true, v -> v.reuseAddress,
                         (v, on) -> v.reuseAddress = on),
                 new SupportedOption<>(StandardSocketOptions.TCP_NODELAY, Time.ALWAYS, false, v -> v.noDelay,
                         (v, on) -> v.noDelay = on),
-                new SupportedOption<>(StandardSocketOptions.IP_TOS, Time.ALWAYS, true, v -> v.trafficClass,
-                        (v, bits) -> v.trafficClass = trafficClass(bits)));
+                number(StandardSocketOptions.IP_TOS, Time.ALWAYS, true, Option.TRAFFIC_CLASS,
+                        SupportedOption::trafficClass));
     }
 
     private static List<SupportedOption<?>> ours() {
         return List.of(
                 new SupportedOption<>(RdmaSocketOptions.TRANSPORT, Time.BEFORE_BIND, true,
                         v -> v.transport == null ? Transport.AUTO : v.transport, OptionValues::wantTransport),
-                new SupportedOption<>(RdmaSocketOptions.RDMA_SQSIZE, Time.BEFORE_CONNECT, true, v -> v.sendQueueSize,
-                        (v, size) -> v.sendQueueSize = inRange(RdmaSocketOptions.RDMA_SQSIZE, size,
-                                StreamOptions.MIN_SEND_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE)),
-                new SupportedOption<>(RdmaSocketOptions.RDMA_RQSIZE, Time.BEFORE_CONNECT, true,
-                        v -> v.receiveQueueSize,
-                        (v, size) -> v.receiveQueueSize = inRange(RdmaSocketOptions.RDMA_RQSIZE, size,
-                                StreamOptions.MIN_RECEIVE_QUEUE_SIZE, StreamOptions.MAX_QUEUE_SIZE)),
-                new SupportedOption<>(RdmaSocketOptions.RDMA_INLINE, Time.BEFORE_CONNECT, true, v -> v.inlineBytes,
-                        (v, bytes) -> v.inlineBytes = inRange(RdmaSocketOptions.RDMA_INLINE, bytes, 0,
-                                MAX_INLINE_BYTES)),
-                new SupportedOption<>(RdmaSocketOptions.RDMA_IOMAPSIZE, Time.BEFORE_CONNECT, true, v -> v.maps,
-                        (v, maps) -> v.maps = StreamOptions.possibleMaps(inRange(RdmaSocketOptions.RDMA_IOMAPSIZE,
-                                maps, 0, StreamOptions.MAX_MAPS))),
-                new SupportedOption<>(RdmaSocketOptions.STREAM_KIND, Time.BEFORE_CONNECT, true, v -> v.streamKind,
-                        (v, kind) -> v.streamKind = kind),
-                new SupportedOption<>(RdmaSocketOptions.MESSAGE_BYTES, Time.BEFORE_CONNECT, true, v -> v.messageBytes,
-                        (v, bytes) -> v.messageBytes = inRange(RdmaSocketOptions.MESSAGE_BYTES, bytes,
-                                StreamOptions.MIN_MESSAGE_BYTES, StreamOptions.MAX_MESSAGE_BYTES)),
-                new SupportedOption<>(RdmaSocketOptions.SPIN_MICROS, Time.TOLD, true, v -> v.spinMicros,
-                        (v, micros) -> v.spinMicros = inRange(RdmaSocketOptions.SPIN_MICROS, micros, 0,
-                                StreamOptions.MAX_SPIN_MICROS)));
+                inRange(RdmaSocketOptions.RDMA_SQSIZE, Time.BEFORE_CONNECT, Option.SEND_QUEUE),
+                inRange(RdmaSocketOptions.RDMA_RQSIZE, Time.BEFORE_CONNECT, Option.RECEIVE_QUEUE),
+                inRange(RdmaSocketOptions.RDMA_INLINE, Time.BEFORE_CONNECT, Option.INLINE_BYTES),
+                inRange(RdmaSocketOptions.RDMA_IOMAPSIZE, Time.BEFORE_CONNECT, Option.MAPS),
+                new SupportedOption<>(RdmaSocketOptions.STREAM_KIND, Time.BEFORE_CONNECT, true,
+                        v -> StreamKind.valueOf(v.sizes.streamKind()),
+                        (v, kind) -> v.sizes = v.sizes.withStreamKind(kind.name())),
+                inRange(RdmaSocketOptions.MESSAGE_BYTES, Time.BEFORE_CONNECT, Option.MESSAGE_BYTES),
+                inRange(RdmaSocketOptions.SPIN_MICROS, Time.TOLD, Option.SPIN_MICROS));
     }
 
     private static List<SupportedOption<?>> extended() {
         return List.of(
-                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPIDLE, Time.TOLD, true,
-                        v -> v.keepAliveIdleSeconds,
-                        (v, seconds) -> v.keepAliveIdleSeconds = accepted(seconds, MAX_KEEP_SECONDS)),
-                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPINTERVAL, Time.TOLD, true,
-                        v -> v.keepAliveIntervalSeconds,
-                        (v, seconds) -> v.keepAliveIntervalSeconds = accepted(seconds, MAX_KEEP_SECONDS)),
-                new SupportedOption<>(ExtendedSocketOptions.TCP_KEEPCOUNT, Time.TOLD, true,
-                        v -> v.keepAliveCount,
-                        (v, count) -> v.keepAliveCount = accepted(count, MAX_KEEP_COUNT)));
+                number(ExtendedSocketOptions.TCP_KEEPIDLE, Time.TOLD, true, Option.KEEP_ALIVE_IDLE_SECONDS,
+                        seconds -> accepted(seconds, MAX_KEEP_SECONDS)),
+                number(ExtendedSocketOptions.TCP_KEEPINTERVAL, Time.TOLD, true, Option.KEEP_ALIVE_INTERVAL_SECONDS,
+                        seconds -> accepted(seconds, MAX_KEEP_SECONDS)),
+                number(ExtendedSocketOptions.TCP_KEEPCOUNT, Time.TOLD, true, Option.KEEP_ALIVE_COUNT,
+                        count -> accepted(count, Option.KEEP_ALIVE_COUNT.most())));
     }
 
-    /** A size that is asked for becomes one that is possible. */
+    /** Gives the value to set, or throws if the system would refuse it. */
+    @FunctionalInterface
+    private interface Check {
+        int checked(int value) throws SocketException;
+    }
+
+    /** A number that a connection is made with; one that passes the check becomes the nearest that is possible. */
+    private static SupportedOption<Integer> number(SocketOption<Integer> name, Time time, boolean onServer,
+            Option option, Check check) {
+        return new SupportedOption<>(name, time, onServer, v -> v.sizes.get(option),
+                (v, number) -> v.sizes = v.sizes.with(option, check.checked(number)));
+    }
+
+    /** The same where a number out of range is refused. */
+    private static SupportedOption<Integer> inRange(SocketOption<Integer> name, Time time, Option option) {
+        return number(name, time, true, option, value -> {
+            if (value < option.least() || value > option.most()) {
+                throw new IllegalArgumentException("Invalid " + name + " value " + value + ": " + option.least()
+                        + " to " + option.most() + " is possible");
+            }
+            return value;
+        });
+    }
+
     private static int bufferBytes(int bytes) {
         if (bytes < 0) {
             throw new IllegalArgumentException("Invalid send/receive buffer size");
         }
-        return Math.clamp(bytes, StreamOptions.MIN_BUFFER_BYTES, StreamOptions.MAX_BUFFER_BYTES);
+        return bytes;
     }
 
     private static int trafficClass(int bits) {
-        if (bits < 0 || bits > MAX_TRAFFIC_CLASS) {
+        if (bits < 0 || bits > Option.TRAFFIC_CLASS.most()) {
             throw new IllegalArgumentException("Invalid IP_TOS value");
         }
         return bits & ~CONGESTION_BITS;
-    }
-
-    private static int inRange(SocketOption<Integer> name, int value, int least, int most) {
-        if (value < least || value > most) {
-            throw new IllegalArgumentException("Invalid " + name + " value " + value + ": " + least + " to " + most
-                    + " is possible");
-        }
-        return value;
     }
 
     /** Linux takes these from 1; the JDK passes its refusal on with this text. */

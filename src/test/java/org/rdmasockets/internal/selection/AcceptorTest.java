@@ -35,15 +35,15 @@ class AcceptorTest {
 
     /** A transport that refuses so many times. */
     private Acceptor.Opener refusing(int times, IOException refusal) {
-        return (transport, address, accepted) -> {
+        return (end, transport, address) -> {
             if (transport.equals(Policy.TCP)) {
-                return tcp(address, accepted);
+                return tcp(address, end.accepted);
             }
             asked.add(address.getPort());
             if (asked.size() <= times) {
                 throw refusal;
             }
-            return tcp(new InetSocketAddress("127.0.0.2", address.getPort()), accepted);
+            return tcp(new InetSocketAddress("127.0.0.2", address.getPort()), end.accepted);
         };
     }
 
@@ -55,7 +55,7 @@ class AcceptorTest {
     @Test
     void aFreePortIsFreeOnAllTransports() throws IOException {
         BindException taken = new BindException("Address already in use");
-        try (Acceptor end = Acceptor.open(AUTO, BOTH, ANY_PORT, refusing(3, taken))) {
+        try (Acceptor end = Acceptor.open(AUTO, BOTH, ANY_PORT, StreamOptions.DEFAULT, refusing(3, taken))) {
             assertEquals(4, asked.size());
             assertEquals(4, new HashSet<>(asked).size(), "another port each time");
             assertEquals(asked.getLast(), end.localAddress().getPort());
@@ -66,7 +66,7 @@ class AcceptorTest {
     void theSearchEnds() {
         BindException taken = new BindException("Address already in use");
         assertEquals(taken, assertThrows(BindException.class,
-                () -> Acceptor.open(AUTO, BOTH, ANY_PORT, refusing(Integer.MAX_VALUE, taken))));
+                () -> Acceptor.open(AUTO, BOTH, ANY_PORT, StreamOptions.DEFAULT, refusing(Integer.MAX_VALUE, taken))));
     }
 
     @Test
@@ -74,7 +74,8 @@ class AcceptorTest {
         int port = FreePorts.next(LOOPBACK);
         InetSocketAddress address = new InetSocketAddress(LOOPBACK, port);
         assertThrows(BindException.class,
-                () -> Acceptor.open(AUTO, BOTH, address, refusing(1, new BindException("Address already in use"))));
+                () -> Acceptor.open(AUTO, BOTH, address, StreamOptions.DEFAULT,
+                        refusing(1, new BindException("Address already in use"))));
         assertEquals(List.of(port), asked);
         new ServerSocket(port, 1, LOOPBACK).close(); // TCP has given it back
     }
@@ -82,7 +83,7 @@ class AcceptorTest {
     @Test
     void whatCannotListenIsLeftOutAndNamed() throws IOException {
         SocketException missing = new SocketException("there is none");
-        try (Acceptor end = Acceptor.open(AUTO, BOTH, ANY_PORT, refusing(1, missing))) {
+        try (Acceptor end = Acceptor.open(AUTO, BOTH, ANY_PORT, StreamOptions.DEFAULT, refusing(1, missing))) {
             assertEquals("listens over tcp; left out: other: there is none", end.reason());
         }
     }
@@ -90,10 +91,10 @@ class AcceptorTest {
     @Test
     void withNothingLeftItFails() {
         SocketException e = assertThrows(SocketException.class, () -> Acceptor.open(AUTO, List.of("other"), ANY_PORT,
-                refusing(1, new SocketException("there is none"))));
+                StreamOptions.DEFAULT, refusing(1, new SocketException("there is none"))));
         assertTrue(e.getMessage().contains("other: there is none"), e::getMessage);
         Policy.Decision forced = new Policy.Decision("other", "why");
         assertEquals("there is none", assertThrows(SocketException.class, () -> Acceptor.open(forced, List.of("other"),
-                ANY_PORT, refusing(2, new SocketException("there is none")))).getMessage());
+                ANY_PORT, StreamOptions.DEFAULT, refusing(2, new SocketException("there is none")))).getMessage());
     }
 }

@@ -13,6 +13,6 @@ class SupportedOptionTest {
         OptionValues values = new OptionValues();
         SupportedOption.of(ExtendedSocketOptions.TCP_KEEPINTERVAL, false).set(values, 5);
         SupportedOption.of(ExtendedSocketOptions.TCP_KEEPCOUNT, false).set(values, 3);
-        assertEquals(15, values.forTransport().keepAliveProbeSeconds());
+        assertEquals(15, values.sizes.keepAliveProbeSeconds());
     }
 }
