@@ -25,14 +25,16 @@ final class NativeLibraries {
     /** Loads the libraries if they are not loaded yet; empty if they are there, else why not, with the remedy. */
     static Optional<String> problem() {
         try {
-            verbs = verbs == null ? load(IBVERBS) : verbs;
-            if (verbs == null) {
+            SymbolLookup first = verbs == null ? load(IBVERBS) : verbs;
+            if (first == null) {
                 return Optional.of(missing(IBVERBS, "libibverbs1 ibverbs-providers", "libibverbs"));
             }
-            connections = connections == null ? load(RDMACM) : connections;
-            if (connections == null) {
+            SymbolLookup second = connections == null ? load(RDMACM) : connections;
+            if (second == null) {
                 return Optional.of(missing(RDMACM, "librdmacm1", "librdmacm"));
             }
+            verbs = first;
+            connections = second;
             return Optional.empty();
         } catch (IllegalCallerException e) {
             return Optional.of(SharedMemoryAvailability.nativeAccessDenied());
