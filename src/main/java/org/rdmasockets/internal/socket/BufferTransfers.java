@@ -256,6 +256,7 @@ public final class BufferTransfers {
         return count;
     }
 
+    /** Writes all of a segment. */
     public void write(MemorySegment from) throws IOException {
         impl.beginWrite();
         try {

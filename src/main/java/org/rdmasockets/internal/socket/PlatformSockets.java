@@ -31,6 +31,7 @@ public record PlatformSockets(MethodHandle plain, MethodHandle socks) {
         }
     }
 
+    /** Says why the sockets of this JVM cannot be replaced. */
     public static SocketException refused(String text, Exception cause) {
         return (SocketException) new SocketException(text).initCause(cause);
     }

@@ -74,6 +74,7 @@ public final class RdmaSocketImpl extends SocketImpl {
     /** Reads and writes by other means than arrays; null until it is needed, changed under the state lock. */
     volatile BufferTransfers transfers;
 
+    /** Makes a socket that holds nothing yet, and asks for a proxy where java.net does. */
     public RdmaSocketImpl(boolean server) {
         this(server, false);
     }
