@@ -34,16 +34,6 @@ public interface VerbsProvider {
     Device open(String name) throws VerbsException;
 
     /**
-     * Tells whether calls that are said to block may do so here.
-     *
-     * @return false if making, connecting and destroying what a connection needs never waits for the kernel or a peer,
-     *         so that any thread may do it
-     */
-    default boolean mayBlock() {
-        return true;
-    }
-
-    /**
      * Makes a poller for this provider's event sources.
      *
      * @return a new poller

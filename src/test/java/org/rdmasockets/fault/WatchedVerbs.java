@@ -24,6 +24,7 @@ import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsProvider;
+import org.rdmasockets.verbs.spi.TransportProvider;
 
 /**
  * A provider through which a test sees the queue pairs of connections and holds threads that use them, and which
@@ -64,7 +65,7 @@ final class WatchedVerbs {
     WatchedVerbs(VerbsProvider target, Predicate<ConnectionEvent> told) {
         this.target = target;
         this.told = told;
-        provider = proxy(VerbsProvider.class, this::onProvider);
+        provider = proxy(TransportProvider.class, this::onProvider);
     }
 
     /** The answer of a stand-in. */

@@ -25,12 +25,13 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
+import org.rdmasockets.verbs.spi.TransportProvider;
 
 /**
  * A provider that passes everything on to another, and counts on the data path. Objects of the control path become
  * proxies that only put counted objects in the place of plain ones, and the reverse on the way down.
  */
-final class CountedVerbs implements VerbsProvider {
+final class CountedVerbs implements TransportProvider {
     private static final List<Class<?>> CONTROL = List.of(Device.class, ConnectionManager.class,
             ConnectionIdentifier.class);
 

@@ -10,9 +10,10 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
+import org.rdmasockets.verbs.spi.TransportProvider;
 
 /** Verbs over memory that processes of one host share. One object serves the process. */
-public final class SharedMemoryProvider implements VerbsProvider {
+public final class SharedMemoryProvider implements TransportProvider {
     /** The name as settings spell it. */
     public static final String NAME = "sharedmemory";
 

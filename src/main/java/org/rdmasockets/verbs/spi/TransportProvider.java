@@ -1,0 +1,19 @@
+package org.rdmasockets.verbs.spi;
+
+import org.rdmasockets.verbs.VerbsProvider;
+
+/**
+ * A provider that the sockets and endpoints of this library go over. Each default is the answer of a device of the
+ * kernel; a provider overrides what is different, or better, where it is.
+ */
+public interface TransportProvider extends VerbsProvider {
+    /**
+     * Tells whether calls that are said to block may do so here.
+     *
+     * @return false if making, connecting and destroying what a connection needs never waits for the kernel or a peer,
+     *         so that any thread may do it
+     */
+    default boolean mayBlock() {
+        return true;
+    }
+}
