@@ -50,16 +50,6 @@ public interface VerbsProvider {
     ConnectionManager createConnectionManager() throws VerbsException;
 
     /**
-     * Makes a provider of the same kind that knows nothing of this one, to practise connections on: afterwards all code
-     * of this provider is loaded. Its listeners are for that alone.
-     *
-     * @return a provider for one connection manager, whose close frees all; empty if connections cannot be practised
-     */
-    default Optional<VerbsProvider> rehearsal() {
-        return Optional.empty();
-    }
-
-    /**
      * Keeps the calling thread on the processors of the NUMA nodes that devices are on
      * ({@code sched_setaffinity}); platform threads only. Threads that it starts inherit that. Replaces
      * what an earlier call has set.

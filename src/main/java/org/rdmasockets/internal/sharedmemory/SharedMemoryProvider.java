@@ -9,7 +9,6 @@ import org.rdmasockets.verbs.DeviceInfo;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.VerbsException;
-import org.rdmasockets.verbs.VerbsProvider;
 import org.rdmasockets.verbs.spi.TransportProvider;
 
 /** Verbs over memory that processes of one host share. One object serves the process. */
@@ -83,7 +82,7 @@ public final class SharedMemoryProvider implements TransportProvider {
 
     /** Its two ends meet over a link, as those of two processes do. */
     @Override
-    public Optional<VerbsProvider> rehearsal() {
+    public Optional<TransportProvider> rehearsal() {
         return Optional.of(new SharedMemoryProvider(true, true));
     }
 }

@@ -1,5 +1,6 @@
 package org.rdmasockets.verbs.spi;
 
+import java.util.Optional;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
@@ -15,5 +16,15 @@ public interface TransportProvider extends VerbsProvider {
      */
     default boolean mayBlock() {
         return true;
+    }
+
+    /**
+     * Makes a provider of the same kind that knows nothing of this one, to practise connections on: afterwards all code
+     * of this provider is loaded. Its listeners are for that alone.
+     *
+     * @return a provider for one connection manager, whose close frees all; empty if connections cannot be practised
+     */
+    default Optional<TransportProvider> rehearsal() {
+        return Optional.empty();
     }
 }
