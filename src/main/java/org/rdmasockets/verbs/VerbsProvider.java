@@ -2,7 +2,6 @@ package org.rdmasockets.verbs;
 
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 
 /** An implementation of verbs: where devices come from. */
 public interface VerbsProvider {
@@ -48,18 +47,4 @@ public interface VerbsProvider {
      * @throws VerbsException if the provider is unavailable
      */
     ConnectionManager createConnectionManager() throws VerbsException;
-
-    /**
-     * Keeps the calling thread on the processors of the NUMA nodes that devices are on
-     * ({@code sched_setaffinity}); platform threads only. Threads that it starts inherit that. Replaces
-     * what an earlier call has set.
-     *
-     * @param devices names of devices of this provider; one that is on no node does not count
-     * @return the processors as the kernel writes them, such as {@code 0-7,16-23}
-     * @throws VerbsException if no device is on a node, or the system refuses; says why. The thread stays as it was
-     */
-    default String stayNear(Set<String> devices) throws VerbsException {
-        throw new VerbsException("sched_setaffinity", Errno.EOPNOTSUPP.number(), "devices=" + devices,
-                "a device without hardware is on no NUMA node");
-    }
 }

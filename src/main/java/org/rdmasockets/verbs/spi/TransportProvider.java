@@ -1,6 +1,9 @@
 package org.rdmasockets.verbs.spi;
 
 import java.util.Optional;
+import java.util.Set;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
@@ -26,5 +29,19 @@ public interface TransportProvider extends VerbsProvider {
      */
     default Optional<TransportProvider> rehearsal() {
         return Optional.empty();
+    }
+
+    /**
+     * Keeps the calling thread on the processors of the NUMA nodes that devices are on
+     * ({@code sched_setaffinity}); platform threads only. Threads that it starts inherit that. Replaces
+     * what an earlier call has set.
+     *
+     * @param devices names of devices of this provider; one that is on no node does not count
+     * @return the processors as the kernel writes them, such as {@code 0-7,16-23}
+     * @throws VerbsException if no device is on a node, or the system refuses; says why. The thread stays as it was
+     */
+    default String stayNear(Set<String> devices) throws VerbsException {
+        throw new VerbsException("sched_setaffinity", Errno.EOPNOTSUPP.number(), "devices=" + devices,
+                "a device without hardware is on no NUMA node");
     }
 }
