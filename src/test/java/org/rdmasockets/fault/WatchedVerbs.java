@@ -31,6 +31,9 @@ import org.rdmasockets.verbs.spi.TransportProvider;
  * withholds events of connections.
  */
 final class WatchedVerbs {
+    /** What a provider says of itself where it takes time to find a way, and calls may block. */
+    private static final Map<String, Boolean> SLOWLY = Map.of("mayBlock", true, "resolveAtOnce", false);
+
     private final VerbsProvider target;
     private final VerbsProvider provider;
     private final Predicate<ConnectionEvent> told;
@@ -51,7 +54,7 @@ final class WatchedVerbs {
     private volatile BiConsumer<QueuePair, SendRequest> beforePost = (queuePair, request) -> { };
     /** Told of each call of an identifier of {@link #requests}, before it is made; may throw. */
     private volatile Consumer<String> requestCalls = name -> { };
-    /** Connection managers and devices by what stands in their place, for pollers. */
+    /** Connection managers, devices and identifiers by what stands in their place, for what they are given to. */
     private final Map<Object, Object> plain = new ConcurrentHashMap<>();
     private final Map<Object, Object> standIns = new ConcurrentHashMap<>();
     private final Map<ConnectionIdentifier, ConnectionIdentifier> identifiers = new ConcurrentHashMap<>();
@@ -142,7 +145,12 @@ final class WatchedVerbs {
         if (!rehearses && method.getName().equals("rehearsal")) {
             return Optional.empty();
         }
-        Object result = slow && method.getName().equals("mayBlock") ? true : pass(target, method, arguments);
+        if (arguments != null && arguments[0] instanceof ConnectionIdentifier identifier) {
+            beforeCall.accept(method.getName());
+            arguments[0] = plain.get(identifier);
+        }
+        Boolean slowly = slow ? SLOWLY.get(method.getName()) : null;
+        Object result = slowly != null ? slowly : pass(target, method, arguments);
         return switch (result) {
             case ConnectionManager manager -> {
                 ConnectionManager standIn = proxy(ConnectionManager.class, (m, a) -> onManager(manager, m, a));
@@ -176,7 +184,9 @@ final class WatchedVerbs {
     private ConnectionIdentifier standIn(ConnectionIdentifier identifier) {
         return identifiers.computeIfAbsent(identifier, i -> {
             open.incrementAndGet();
-            return proxy(ConnectionIdentifier.class, (m, a) -> onIdentifier(identifier, m, a));
+            ConnectionIdentifier standIn = proxy(ConnectionIdentifier.class, (m, a) -> onIdentifier(identifier, m, a));
+            plain.put(standIn, identifier);
+            return standIn;
         });
     }
 
@@ -184,9 +194,6 @@ final class WatchedVerbs {
         beforeCall.accept(method.getName());
         if (requests.contains(identifier)) {
             requestCalls.accept(method.getName());
-        }
-        if (slow && method.getName().equals("resolveAtOnce")) {
-            return false;
         }
         if (method.getName().equals("handler")) {
             return pass(identifier, method, filtered((ConnectionHandler) arguments[0]));

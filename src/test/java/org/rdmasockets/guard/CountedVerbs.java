@@ -4,6 +4,7 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -35,7 +36,7 @@ final class CountedVerbs implements TransportProvider {
     private static final List<Class<?>> CONTROL = List.of(Device.class, ConnectionManager.class,
             ConnectionIdentifier.class);
 
-    private final VerbsProvider target;
+    private final TransportProvider target;
     private final Counts counts;
     /** Plain to counted, so that each has one counted object. */
     private final Map<Object, Object> wrapped = new ConcurrentHashMap<>();
@@ -67,7 +68,7 @@ final class CountedVerbs implements TransportProvider {
      * @param counts where to count
      */
     CountedVerbs(VerbsProvider target, Counts counts) {
-        this.target = target;
+        this.target = (TransportProvider) target;
         this.counts = counts;
     }
 
@@ -157,5 +158,11 @@ final class CountedVerbs implements TransportProvider {
     @Override
     public ConnectionManager createConnectionManager() throws VerbsException {
         return (ConnectionManager) wrap(target.createConnectionManager());
+    }
+
+    @Override
+    public boolean resolveAtOnce(ConnectionIdentifier identifier, InetSocketAddress destination)
+            throws VerbsException {
+        return target.resolveAtOnce((ConnectionIdentifier) unwrap(identifier), destination);
     }
 }

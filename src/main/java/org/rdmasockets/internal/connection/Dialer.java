@@ -110,7 +110,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
             if (maker.trafficClass() != 0) {
                 identifier.trafficClass(maker.trafficClass());
             }
-            boolean routed = identifier.resolveAtOnce(remote);
+            boolean routed = engine.provider.resolveAtOnce(identifier, remote);
             if (!routed) {
                 routeMillis = millisLeft();
                 identifier.handler(this);

@@ -55,7 +55,7 @@ public final class Engine implements AutoCloseable {
     /** Until when the process waits then for all that is closed, together; set before {@link #exiting}. */
     private static long exitDeadline;
 
-    private final TransportProvider provider;
+    final TransportProvider provider;
     /** Whether what is set up and torn down may wait for the kernel. */
     final boolean mayBlock;
     final ConnectionManager connectionManager;

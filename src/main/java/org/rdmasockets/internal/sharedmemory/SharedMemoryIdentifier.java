@@ -216,8 +216,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
     }
 
-    @Override
-    public boolean resolveAtOnce(InetSocketAddress wanted) throws VerbsException {
+    /** As {@link SharedMemoryProvider#resolveAtOnce} says. */
+    boolean resolveAtOnce(InetSocketAddress wanted) throws VerbsException {
         LocalAddresses.require(fabric(), "rdma_resolve_addr", wanted);
         InetSocketAddress destination = LocalAddresses.recent(LocalAddresses.destination(wanted));
         RouteSearch known = null;

@@ -1,8 +1,10 @@
 package org.rdmasockets.internal.sharedmemory;
 
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Optional;
 import org.rdmasockets.internal.sharedmemory.link.LinkHub;
+import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DeviceInfo;
@@ -84,5 +86,11 @@ public final class SharedMemoryProvider implements TransportProvider {
     @Override
     public Optional<TransportProvider> rehearsal() {
         return Optional.of(new SharedMemoryProvider(true, true));
+    }
+
+    @Override
+    public boolean resolveAtOnce(ConnectionIdentifier identifier, InetSocketAddress destination)
+            throws VerbsException {
+        return ((SharedMemoryIdentifier) identifier).resolveAtOnce(destination);
     }
 }

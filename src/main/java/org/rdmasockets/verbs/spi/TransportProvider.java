@@ -1,14 +1,16 @@
 package org.rdmasockets.verbs.spi;
 
+import java.net.InetSocketAddress;
 import java.util.Optional;
 import java.util.Set;
+import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
- * A provider that the sockets and endpoints of this library go over. Each default is the answer of a device of the
- * kernel; a provider overrides what is different, or better, where it is.
+ * A provider that the sockets and endpoints of this library go over. Each default promises nothing; a provider overrides
+ * what it can do.
  */
 public interface TransportProvider extends VerbsProvider {
     /**
@@ -43,5 +45,19 @@ public interface TransportProvider extends VerbsProvider {
     default String stayNear(Set<String> devices) throws VerbsException {
         throw new VerbsException("sched_setaffinity", Errno.EOPNOTSUPP.number(), "devices=" + devices,
                 "a device without hardware is on no NUMA node");
+    }
+
+    /**
+     * Does what {@link ConnectionIdentifier#resolveAddress} and {@link ConnectionIdentifier#resolveRoute} do, without
+     * events, where that needs no answer from elsewhere.
+     *
+     * @param identifier an identifier of this provider
+     * @param destination the address to reach
+     * @return false if that takes time or is not known; nothing has changed then
+     * @throws VerbsException if there is no route
+     */
+    default boolean resolveAtOnce(ConnectionIdentifier identifier, InetSocketAddress destination)
+            throws VerbsException {
+        return false;
     }
 }

@@ -68,7 +68,7 @@ class AnswersTest {
     private Noted connect(boolean atOnce) throws VerbsException {
         Noted noted = new Noted(atOnce, new CopyOnWriteArrayList<>());
         client = manager.createIdentifier(noted);
-        client.resolveAtOnce(listener.localAddress());
+        provider.resolveAtOnce(client, listener.localAddress());
         domain = client.device().allocateProtectionDomain();
         queue = client.device().createCompletionQueue(16, null);
         client.createQueuePair(domain, new QueuePairConfig(queue, queue, 4, 4, 1, 1, 0, false));
