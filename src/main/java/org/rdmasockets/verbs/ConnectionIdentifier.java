@@ -137,16 +137,6 @@ public interface ConnectionIdentifier extends AutoCloseable {
     default void acknowledge() {}
 
     /**
-     * Whether the process that is to answer is known to be stopped, by SIGSTOP or a debugger, and so will not answer
-     * now.
-     *
-     * @return false also if that is not known
-     */
-    default boolean isPeerStopped() {
-        return false;
-    }
-
-    /**
      * Refuses a request ({@code rdma_reject}).
      *
      * @param privateData the bytes for the peer, may be empty

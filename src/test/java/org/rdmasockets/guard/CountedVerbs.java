@@ -165,4 +165,9 @@ final class CountedVerbs implements TransportProvider {
             throws VerbsException {
         return target.resolveAtOnce((ConnectionIdentifier) unwrap(identifier), destination);
     }
+
+    @Override
+    public boolean isPeerStopped(ConnectionIdentifier identifier) {
+        return target.isPeerStopped((ConnectionIdentifier) unwrap(identifier));
+    }
 }

@@ -255,7 +255,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         Object event;
         do {
             event = events.within(Math.min(LOOK_NANOS, InterruptibleWait.remaining(end)));
-            if (event == null && identifier.isPeerStopped()) {
+            if (event == null && engine.provider.isPeerStopped(identifier)) {
                 return PeerStopped.PEER_STOPPED;
             }
         } while (event == null && InterruptibleWait.remaining(end) > 0);

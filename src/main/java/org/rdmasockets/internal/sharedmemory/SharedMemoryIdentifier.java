@@ -604,8 +604,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
     }
 
-    @Override
-    public boolean isPeerStopped() {
+    /** As {@link SharedMemoryProvider#isPeerStopped} says. */
+    boolean isPeerStopped() {
         RouteSearch searching;
         ConnectionPeer asked;
         synchronized (this) {

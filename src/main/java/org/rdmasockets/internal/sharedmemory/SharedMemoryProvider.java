@@ -93,4 +93,9 @@ public final class SharedMemoryProvider implements TransportProvider {
             throws VerbsException {
         return ((SharedMemoryIdentifier) identifier).resolveAtOnce(destination);
     }
+
+    @Override
+    public boolean isPeerStopped(ConnectionIdentifier identifier) {
+        return ((SharedMemoryIdentifier) identifier).isPeerStopped();
+    }
 }

@@ -60,4 +60,15 @@ public interface TransportProvider extends VerbsProvider {
             throws VerbsException {
         return false;
     }
+
+    /**
+     * Whether the process that is to answer is known to be stopped, by SIGSTOP or a debugger, and so will not answer
+     * now.
+     *
+     * @param identifier an identifier of this provider, for which a way is looked for, or that connects
+     * @return false also if that is not known
+     */
+    default boolean isPeerStopped(ConnectionIdentifier identifier) {
+        return false;
+    }
 }
