@@ -150,6 +150,7 @@ class ArrivalFaultsTest {
                 .listen(BACKLOG, new FaultyMaker(), accepted));
         closing(accepted);
         verbs.onRequestCall(this::onRequestCall);
+        verbs.answerInTurn();
         return listener.localAddress();
     }
 

@@ -31,9 +31,6 @@ import org.rdmasockets.verbs.spi.TransportProvider;
  * withholds events of connections.
  */
 final class WatchedVerbs {
-    /** What a provider says of itself where it takes time to find a way, and calls may block. */
-    private static final Map<String, Boolean> SLOWLY = Map.of("mayBlock", true, "resolveAtOnce", false);
-
     private final VerbsProvider target;
     private final VerbsProvider provider;
     private final Predicate<ConnectionEvent> told;
@@ -44,10 +41,8 @@ final class WatchedVerbs {
     private volatile Consumer<String> beforeCall = name -> { };
     /** Those that came with a request. */
     private final Set<ConnectionIdentifier> requests = ConcurrentHashMap.newKeySet();
-    /** Whether it takes time to find a way, and calls may block, as over a device. */
-    private volatile boolean slow;
-    /** Whether connections can be rehearsed, as they cannot over a device. */
-    private volatile boolean rehearses = true;
+    /** What the provider says of itself, whatever the one that does the work says, by the name of the method. */
+    private final Map<String, Object> said = new ConcurrentHashMap<>();
     /** Capabilities that devices lack, even if they claim them. */
     private volatile Set<Capability> lacking = Set.of();
     /** Told of each request that is about to be posted. */
@@ -96,17 +91,23 @@ final class WatchedVerbs {
 
     /** From now on it takes time to find a way, and calls may block, as over a device. */
     void behaveAsDevice() {
-        slow = true;
+        said.put("mayBlock", true);
+        said.put("resolveAtOnce", false);
+    }
+
+    /** From now on a client hears the answer to its request after the listening end does, as events come. */
+    void answerInTurn() {
+        said.put("resolveAtOnce", false);
     }
 
     /** From now on connections cannot be rehearsed. */
     void rehearseNothing() {
-        rehearses = false;
+        said.put("rehearsal", Optional.empty());
     }
 
     /** From now on as over a device of iWARP, whose completions prove nothing, and where a send follows a write. */
     void behaveAsIwarp() {
-        slow = true;
+        behaveAsDevice();
         lacking = EnumSet.of(Capability.COMPLETION_IS_DELIVERY, Capability.IMMEDIATE_DATA, Capability.EMPTY_RECEIVE,
                 Capability.COPIES_AT_POST);
     }
@@ -142,15 +143,12 @@ final class WatchedVerbs {
     }
 
     private Object onProvider(Method method, Object[] arguments) throws Throwable {
-        if (!rehearses && method.getName().equals("rehearsal")) {
-            return Optional.empty();
-        }
         if (arguments != null && arguments[0] instanceof ConnectionIdentifier identifier) {
             beforeCall.accept(method.getName());
             arguments[0] = plain.get(identifier);
         }
-        Boolean slowly = slow ? SLOWLY.get(method.getName()) : null;
-        Object result = slowly != null ? slowly : pass(target, method, arguments);
+        Object answer = said.get(method.getName());
+        Object result = answer != null ? answer : pass(target, method, arguments);
         return switch (result) {
             case ConnectionManager manager -> {
                 ConnectionManager standIn = proxy(ConnectionManager.class, (m, a) -> onManager(manager, m, a));

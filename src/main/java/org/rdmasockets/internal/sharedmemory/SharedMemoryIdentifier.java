@@ -48,7 +48,6 @@ final class SharedMemoryIdentifier extends EventDelivery {
     private WaitingRequests requests;
     /** The search for another process, or null. */
     private RouteSearch search;
-    private boolean closed;
     private InetSocketAddress local = UNBOUND;
     private InetSocketAddress remote;
     /** The port that is held, or null. */
@@ -233,6 +232,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         synchronized (this) {
             resolved(destination);
             search = known;
+            answersAtOnce = true;
             state = State.ROUTE_RESOLVED;
         }
         return true;
@@ -662,7 +662,6 @@ final class SharedMemoryIdentifier extends EventDelivery {
                 return;
             }
             closed = true;
-            stop();
             last = state;
             searching = search;
         }

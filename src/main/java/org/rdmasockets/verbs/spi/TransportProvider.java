@@ -49,7 +49,9 @@ public interface TransportProvider extends VerbsProvider {
 
     /**
      * Does what {@link ConnectionIdentifier#resolveAddress} and {@link ConnectionIdentifier#resolveRoute} do, without
-     * events, where that needs no answer from elsewhere.
+     * events, where that needs no answer from elsewhere. The answer to the request for a connection comes to the handler
+     * at once, too, from any thread that has heard of it, which may hold locks of the provider: a handler that only notes
+     * it saves a thread switch.
      *
      * @param identifier an identifier of this provider
      * @param destination the address to reach
