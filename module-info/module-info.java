@@ -11,6 +11,7 @@ module org.rdmasockets {
     exports org.rdmasockets.grpc;
     exports org.rdmasockets.rpc;
     exports org.rdmasockets.verbs;
+    exports org.rdmasockets.verbs.spi;
 
     requires org.jctools.core.jdk11;
     requires org.slf4j;

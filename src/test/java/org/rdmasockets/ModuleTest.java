@@ -32,7 +32,7 @@ class ModuleTest {
     void exportsSocketsEndpointsCallsAndVerbsOnly() throws IOException {
         Module module = layer().findModule(MODULE).orElseThrow();
         assertEquals(Set.of("org.rdmasockets", "org.rdmasockets.endpoint", "org.rdmasockets.grpc",
-                "org.rdmasockets.rpc", "org.rdmasockets.verbs"),
+                "org.rdmasockets.rpc", "org.rdmasockets.verbs", "org.rdmasockets.verbs.spi"),
                 Set.copyOf(module.getPackages().stream().filter(module::isExported).toList()));
     }
 

@@ -33,6 +33,7 @@ class PackageDependencyTest {
     private static final String INSIDE = ROOT + ".internal";
     private static final String SLF4J = "org.slf4j";
     private static final String VERBS = ROOT + ".verbs";
+    private static final String SPI = VERBS + ".spi";
     private static final String SOCKET = INSIDE + ".socket";
     private static final String SELECTION = INSIDE + ".selection";
     private static final String CONNECTION = INSIDE + ".connection";
@@ -48,8 +49,9 @@ class PackageDependencyTest {
     private static final String LOG = INSIDE + ".log";
     private static final String LOCK = INSIDE + ".lock";
 
-    /** The packages that a user names, as the module exports them. */
-    private static final Set<String> PRODUCTS = Set.of(ROOT, VERBS, ROOT + ".endpoint", ROOT + ".rpc", ROOT + ".grpc");
+    /** The packages that a user names, or a provider of verbs, as the module exports them. */
+    private static final Set<String> PRODUCTS = Set.of(ROOT, VERBS, SPI, ROOT + ".endpoint", ROOT + ".rpc",
+            ROOT + ".grpc");
 
     /** Package to the packages it may use besides itself and java.base. A package that is not a key is refused. */
     private static final Map<String, Set<String>> ALLOWED = Map.ofEntries(
@@ -65,17 +67,18 @@ class PackageDependencyTest {
             entry(CALL, Set.of(ROOT + ".endpoint", VERBS, LOCK, LOG)),
             entry(DATAGRAM, Set.of(SELECTION, CONNECTION, WAITING, VERBS, PROVIDER, SHARED_MEMORY, LOCK, LOG)),
             entry(SELECTION, Set.of(CONNECTION, VERBS, PROVIDER, LOG)),
-            entry(CONNECTION, Set.of(RSOCKETS, WAITING, VERBS, LOCK, LOG)),
+            entry(CONNECTION, Set.of(RSOCKETS, WAITING, VERBS, SPI, LOCK, LOG)),
             entry(RSOCKETS, Set.of(VERBS)),
             entry(WAITING, Set.of(VERBS, LOCK, LOG, "org.jctools.queues", "org.jctools.queues.varhandle",
                     "org.jctools.queues.varhandle.unpadded", "java.lang.management", "jdk.management")),
             entry(VERBS, Set.of()),
+            entry(SPI, Set.of(VERBS)),
             entry(LOG, Set.of(LOCK, SLF4J, "java.util.logging")),
             entry(LOCK, Set.of()),
             entry(PROVIDER, Set.of(VERBS, IBVERBS, SHARED_MEMORY)),
-            entry(IBVERBS, Set.of(VERBS, IBVERBS + ".generated", FFI, LOCK, LOG)),
+            entry(IBVERBS, Set.of(VERBS, SPI, IBVERBS + ".generated", FFI, LOCK, LOG)),
             entry(IBVERBS + ".generated", Set.of()),
-            entry(SHARED_MEMORY, Set.of(VERBS, LOCK, SHARED_MEMORY + ".link", LOG)),
+            entry(SHARED_MEMORY, Set.of(VERBS, SPI, LOCK, SHARED_MEMORY + ".link", LOG)),
             entry(SHARED_MEMORY + ".link", Set.of(VERBS, LOCK, FFI, LOG)),
             entry(FFI, Set.of(VERBS, LOCK)));
 

@@ -12,12 +12,4 @@ public interface ConnectionHandler {
      * @param event the event
      */
     void onEvent(ConnectionIdentifier identifier, ConnectionEvent event);
-
-    /**
-     * Whether an answer to a request for a connection may come at once, from any thread that has heard of it, which may
-     * hold locks of the provider: where the handler only notes it, that saves a thread switch. False unless overridden.
-     */
-    default boolean takesAnswersAtOnce() {
-        return false;
-    }
 }

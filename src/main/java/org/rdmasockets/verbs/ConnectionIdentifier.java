@@ -56,18 +56,6 @@ public interface ConnectionIdentifier extends AutoCloseable {
      */
     void resolveRoute(int timeoutMillis) throws VerbsException;
 
-    /**
-     * Does what {@link #resolveAddress} and {@link #resolveRoute} do, without events, where that needs no answer from
-     * elsewhere.
-     *
-     * @param destination the address to reach
-     * @return false if that takes time or is not known; nothing has changed then
-     * @throws VerbsException if there is no route
-     */
-    default boolean resolveAtOnce(InetSocketAddress destination) throws VerbsException {
-        return false;
-    }
-
     /** {@return the device that the address belongs to, or null before one is known} */
     Device device();
 
@@ -147,16 +135,6 @@ public interface ConnectionIdentifier extends AutoCloseable {
      * answer by then. Over {@code rdma_cm} this does nothing: the kernel acknowledges by itself, without an event.
      */
     default void acknowledge() {}
-
-    /**
-     * Whether the process that is to answer is known to be stopped, by SIGSTOP or a debugger, and so will not answer
-     * now.
-     *
-     * @return false also if that is not known
-     */
-    default boolean isPeerStopped() {
-        return false;
-    }
 
     /**
      * Refuses a request ({@code rdma_reject}).

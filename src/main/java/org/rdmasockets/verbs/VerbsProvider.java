@@ -2,7 +2,6 @@ package org.rdmasockets.verbs;
 
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 
 /** An implementation of verbs: where devices come from. */
 public interface VerbsProvider {
@@ -34,16 +33,6 @@ public interface VerbsProvider {
     Device open(String name) throws VerbsException;
 
     /**
-     * Tells whether calls that are said to block may do so here.
-     *
-     * @return false if making, connecting and destroying what a connection needs never waits for the kernel or a peer,
-     *         so that any thread may do it
-     */
-    default boolean mayBlock() {
-        return true;
-    }
-
-    /**
      * Makes a poller for this provider's event sources.
      *
      * @return a new poller
@@ -58,28 +47,4 @@ public interface VerbsProvider {
      * @throws VerbsException if the provider is unavailable
      */
     ConnectionManager createConnectionManager() throws VerbsException;
-
-    /**
-     * Makes a provider of the same kind that knows nothing of this one, to practise connections on: afterwards all code
-     * of this provider is loaded. Its listeners are for that alone.
-     *
-     * @return a provider for one connection manager, whose close frees all; empty if connections cannot be practised
-     */
-    default Optional<VerbsProvider> rehearsal() {
-        return Optional.empty();
-    }
-
-    /**
-     * Keeps the calling thread on the processors of the NUMA nodes that devices are on
-     * ({@code sched_setaffinity}); platform threads only. Threads that it starts inherit that. Replaces
-     * what an earlier call has set.
-     *
-     * @param devices names of devices of this provider; one that is on no node does not count
-     * @return the processors as the kernel writes them, such as {@code 0-7,16-23}
-     * @throws VerbsException if no device is on a node, or the system refuses; says why. The thread stays as it was
-     */
-    default String stayNear(Set<String> devices) throws VerbsException {
-        throw new VerbsException("sched_setaffinity", Errno.EOPNOTSUPP.number(), "devices=" + devices,
-                "a device without hardware is on no NUMA node");
-    }
 }

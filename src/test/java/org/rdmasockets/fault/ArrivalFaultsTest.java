@@ -151,6 +151,7 @@ class ArrivalFaultsTest {
         listener.start();
         closing(accepted);
         verbs.onRequestCall(this::onRequestCall);
+        verbs.answerInTurn();
         return listener.localAddress();
     }
 

@@ -24,6 +24,7 @@ import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsProvider;
+import org.rdmasockets.verbs.spi.TransportProvider;
 
 /**
  * A provider through which a test sees the queue pairs of connections and holds threads that use them, and which
@@ -40,17 +41,15 @@ final class WatchedVerbs {
     private volatile Consumer<String> beforeCall = name -> { };
     /** Those that came with a request. */
     private final Set<ConnectionIdentifier> requests = ConcurrentHashMap.newKeySet();
-    /** Whether it takes time to find a way, and calls may block, as over a device. */
-    private volatile boolean slow;
-    /** Whether connections can be rehearsed, as they cannot over a device. */
-    private volatile boolean rehearses = true;
+    /** What the provider says of itself, whatever the one that does the work says, by the name of the method. */
+    private final Map<String, Object> said = new ConcurrentHashMap<>();
     /** Capabilities that devices lack, even if they claim them. */
     private volatile Set<Capability> lacking = Set.of();
     /** Told of each request that is about to be posted. */
     private volatile BiConsumer<QueuePair, SendRequest> beforePost = (queuePair, request) -> { };
     /** Told of each call of an identifier of {@link #requests}, before it is made; may throw. */
     private volatile Consumer<String> requestCalls = name -> { };
-    /** Connection managers and devices by what stands in their place, for pollers. */
+    /** Connection managers, devices and identifiers by what stands in their place, for what they are given to. */
     private final Map<Object, Object> plain = new ConcurrentHashMap<>();
     private final Map<Object, Object> standIns = new ConcurrentHashMap<>();
     private final Map<ConnectionIdentifier, ConnectionIdentifier> identifiers = new ConcurrentHashMap<>();
@@ -64,7 +63,7 @@ final class WatchedVerbs {
     WatchedVerbs(VerbsProvider target, Predicate<ConnectionEvent> told) {
         this.target = target;
         this.told = told;
-        provider = proxy(VerbsProvider.class, this::onProvider);
+        provider = proxy(TransportProvider.class, this::onProvider);
     }
 
     /** The answer of a stand-in. */
@@ -92,17 +91,23 @@ final class WatchedVerbs {
 
     /** From now on it takes time to find a way, and calls may block, as over a device. */
     void behaveAsDevice() {
-        slow = true;
+        said.put("mayBlock", true);
+        said.put("resolveAtOnce", false);
+    }
+
+    /** From now on a client hears the answer to its request after the listening end does, as events come. */
+    void answerInTurn() {
+        said.put("resolveAtOnce", false);
     }
 
     /** From now on connections cannot be rehearsed. */
     void rehearseNothing() {
-        rehearses = false;
+        said.put("rehearsal", Optional.empty());
     }
 
     /** From now on as over a device of iWARP, whose completions prove nothing, and where a send follows a write. */
     void behaveAsIwarp() {
-        slow = true;
+        behaveAsDevice();
         lacking = EnumSet.of(Capability.COMPLETION_IS_DELIVERY, Capability.IMMEDIATE_DATA, Capability.EMPTY_RECEIVE,
                 Capability.COPIES_AT_POST);
     }
@@ -138,10 +143,12 @@ final class WatchedVerbs {
     }
 
     private Object onProvider(Method method, Object[] arguments) throws Throwable {
-        if (!rehearses && method.getName().equals("rehearsal")) {
-            return Optional.empty();
+        if (arguments != null && arguments[0] instanceof ConnectionIdentifier identifier) {
+            beforeCall.accept(method.getName());
+            arguments[0] = plain.get(identifier);
         }
-        Object result = slow && method.getName().equals("mayBlock") ? true : pass(target, method, arguments);
+        Object answer = said.get(method.getName());
+        Object result = answer != null ? answer : pass(target, method, arguments);
         return switch (result) {
             case ConnectionManager manager -> {
                 ConnectionManager standIn = proxy(ConnectionManager.class, (m, a) -> onManager(manager, m, a));
@@ -175,7 +182,9 @@ final class WatchedVerbs {
     private ConnectionIdentifier standIn(ConnectionIdentifier identifier) {
         return identifiers.computeIfAbsent(identifier, i -> {
             open.incrementAndGet();
-            return proxy(ConnectionIdentifier.class, (m, a) -> onIdentifier(identifier, m, a));
+            ConnectionIdentifier standIn = proxy(ConnectionIdentifier.class, (m, a) -> onIdentifier(identifier, m, a));
+            plain.put(standIn, identifier);
+            return standIn;
         });
     }
 
@@ -183,9 +192,6 @@ final class WatchedVerbs {
         beforeCall.accept(method.getName());
         if (requests.contains(identifier)) {
             requestCalls.accept(method.getName());
-        }
-        if (slow && method.getName().equals("resolveAtOnce")) {
-            return false;
         }
         if (method.getName().equals("handler")) {
             return pass(identifier, method, filtered((ConnectionHandler) arguments[0]));

@@ -4,6 +4,7 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -25,16 +26,17 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
+import org.rdmasockets.verbs.spi.TransportProvider;
 
 /**
  * A provider that passes everything on to another, and counts on the data path. Objects of the control path become
  * proxies that only put counted objects in the place of plain ones, and the reverse on the way down.
  */
-final class CountedVerbs implements VerbsProvider {
+final class CountedVerbs implements TransportProvider {
     private static final List<Class<?>> CONTROL = List.of(Device.class, ConnectionManager.class,
             ConnectionIdentifier.class);
 
-    private final VerbsProvider target;
+    private final TransportProvider target;
     private final Counts counts;
     /** Plain to counted, so that each has one counted object. */
     private final Map<Object, Object> wrapped = new ConcurrentHashMap<>();
@@ -66,7 +68,7 @@ final class CountedVerbs implements VerbsProvider {
      * @param counts where to count
      */
     CountedVerbs(VerbsProvider target, Counts counts) {
-        this.target = target;
+        this.target = (TransportProvider) target;
         this.counts = counts;
     }
 
@@ -156,5 +158,16 @@ final class CountedVerbs implements VerbsProvider {
     @Override
     public ConnectionManager createConnectionManager() throws VerbsException {
         return (ConnectionManager) wrap(target.createConnectionManager());
+    }
+
+    @Override
+    public boolean resolveAtOnce(ConnectionIdentifier identifier, InetSocketAddress destination)
+            throws VerbsException {
+        return target.resolveAtOnce((ConnectionIdentifier) unwrap(identifier), destination);
+    }
+
+    @Override
+    public boolean isPeerStopped(ConnectionIdentifier identifier) {
+        return target.isPeerStopped((ConnectionIdentifier) unwrap(identifier));
     }
 }

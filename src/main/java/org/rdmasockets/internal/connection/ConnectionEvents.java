@@ -40,6 +40,7 @@ final class ConnectionEvents implements ConnectionHandler, InterruptibleWait.Wai
         this.poller = poller;
     }
 
+    /** Any thread if it is an answer: that comes before there is a connection, and is only queued. */
     @Override
     public void onEvent(ConnectionIdentifier identifier, ConnectionEvent event) {
         VerbsConnection owner;
@@ -55,12 +56,6 @@ final class ConnectionEvents implements ConnectionHandler, InterruptibleWait.Wai
         } else {
             owner.onEvent(identifier, event);
         }
-    }
-
-    /** An answer comes before there is a connection, and is only queued. */
-    @Override
-    public boolean takesAnswersAtOnce() {
-        return true;
     }
 
     /** Ends the wait of {@link #within}. */

@@ -110,7 +110,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
             if (maker.trafficClass() != 0) {
                 identifier.trafficClass(maker.trafficClass());
             }
-            boolean routed = identifier.resolveAtOnce(remote);
+            boolean routed = engine.provider.resolveAtOnce(identifier, remote);
             if (!routed) {
                 routeMillis = millisLeft();
                 identifier.handler(this);
@@ -255,7 +255,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
         Object event;
         do {
             event = events.within(Math.min(LOOK_NANOS, InterruptibleWait.remaining(end)));
-            if (event == null && identifier.isPeerStopped()) {
+            if (event == null && engine.provider.isPeerStopped(identifier)) {
                 return PeerStopped.PEER_STOPPED;
             }
         } while (event == null && InterruptibleWait.remaining(end) > 0);

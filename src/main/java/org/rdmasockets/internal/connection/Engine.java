@@ -29,6 +29,7 @@ import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
+import org.rdmasockets.verbs.spi.TransportProvider;
 
 /**
  * The parts that all connections over one provider's devices share: the connection manager, the poller and the registry
@@ -54,7 +55,7 @@ public final class Engine implements AutoCloseable {
     /** Until when the process waits then for all that is closed, together; set before {@link #exiting}. */
     private static long exitDeadline;
 
-    private final VerbsProvider provider;
+    final TransportProvider provider;
     /** Whether what is set up and torn down may wait for the kernel. */
     final boolean mayBlock;
     final ConnectionManager connectionManager;
@@ -102,8 +103,8 @@ public final class Engine implements AutoCloseable {
     }
 
     private Engine(VerbsProvider provider) throws VerbsException {
-        this.provider = provider;
-        mayBlock = provider.mayBlock();
+        this.provider = (TransportProvider) provider;
+        mayBlock = this.provider.mayBlock();
         connectionManager = provider.createConnectionManager();
         EventPoller events = createEventPoller();
         poller = new CompletionPoller(events, PollerSettings.defaults().withTickMillis(TICK_MILLIS));
@@ -121,7 +122,10 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** The engine of a provider, made at first use. Throws if it is not available, and says why and what to do. */
+    /**
+     * The engine of a {@link TransportProvider}, made at first use. Throws if it is not available, and says why and
+     * what to do.
+     */
     public static synchronized Engine of(VerbsProvider provider) throws SocketException {
         Engine engine = ENGINES.get(provider);
         if (engine == null) {

@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.log.Log;
-import org.rdmasockets.verbs.VerbsProvider;
 import org.rdmasockets.verbs.WorkCompletionStatus;
+import org.rdmasockets.verbs.spi.TransportProvider;
 
 /**
  * One connection from this process to itself, before any peer can connect: it loads all classes. So no peer's timeout
@@ -26,10 +26,10 @@ final class WarmUp implements Runnable {
     /** An address of the loopback interface that no program uses. */
     private static final byte[] HERE = {127, 82, 68, 77};
 
-    private final VerbsProvider provider;
+    private final TransportProvider provider;
     private final long deadlineNanos = System.nanoTime() + LIMIT_NANOS;
 
-    private WarmUp(VerbsProvider provider) {
+    private WarmUp(TransportProvider provider) {
         this.provider = provider;
     }
 
@@ -37,8 +37,8 @@ final class WarmUp implements Runnable {
      * Rehearses for a thread that is about to listen, on a thread of its own; false if the provider cannot. A failure
      * does no harm.
      */
-    static boolean of(VerbsProvider provider) {
-        VerbsProvider apart = provider.rehearsal().orElse(null);
+    static boolean of(TransportProvider provider) {
+        TransportProvider apart = provider.rehearsal().orElse(null);
         if (apart == null) {
             return false;
         }

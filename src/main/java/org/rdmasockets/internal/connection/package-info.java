@@ -25,7 +25,7 @@
  * tearing down) or that may wait for a peer (connecting over iWARP). A thread that connects makes the resources itself,
  * while the kernel looks for the way, and waits for the way and for the answer; of virtual threads one at a time does,
  * since it holds its carrier meanwhile, and the pool does it for others. Where a provider has no calls that block
- * ({@code VerbsProvider.mayBlock}), the caller's thread and the poller set up and tear down themselves, so that a
+ * ({@code TransportProvider.mayBlock}), the caller's thread and the poller set up and tear down themselves, so that a
  * connect waits once. Nothing here holds a lock while it waits, except the callers' own.
  *
  * <p>Lifetime: a connection is kept by the engine's registry from its set-up until its teardown has ended, whatever the

@@ -10,10 +10,10 @@ import org.rdmasockets.verbs.DeviceInfo;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.VerbsException;
-import org.rdmasockets.verbs.VerbsProvider;
+import org.rdmasockets.verbs.spi.TransportProvider;
 
 /** Verbs over libibverbs and librdmacm, for any device that has a kernel driver. One object serves the process. */
-public final class IbverbsProvider implements VerbsProvider {
+public final class IbverbsProvider implements TransportProvider {
     /** The name as settings spell it. */
     public static final String NAME = "ibverbs";
 

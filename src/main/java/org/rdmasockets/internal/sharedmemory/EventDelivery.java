@@ -8,7 +8,7 @@ import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 
 /**
- * Calls the handler of an identifier until it is stopped. The handler is called without any lock. To be inherited from,
+ * Calls the handler of an identifier until it is closed. The handler is called without any lock. To be inherited from,
  * so that a connection has one object less.
  */
 abstract class EventDelivery implements ConnectionIdentifier {
@@ -19,7 +19,10 @@ abstract class EventDelivery implements ConnectionIdentifier {
     private ConnectionHandler handler;
     /** The thread in the handler, or null. */
     private Thread dispatcher;
-    private boolean stopped;
+    /** No handler is called any more. */
+    boolean closed;
+    /** The handler takes an answer at once, from any thread. */
+    boolean answersAtOnce;
 
     @Override
     public final synchronized void handler(ConnectionHandler newHandler) {
@@ -27,13 +30,13 @@ abstract class EventDelivery implements ConnectionIdentifier {
     }
 
     /**
-     * Gives an event to the handler; false if there is no handler, or this was stopped. If the handler throws an
+     * Gives an event to the handler; false if there is no handler, or this is closed. If the handler throws an
      * {@code Error}, it shall get the event again.
      */
     final boolean dispatch(ConnectionEvent event) {
         ConnectionHandler current;
         synchronized (this) {
-            if (stopped || handler == null) {
+            if (closed || handler == null) {
                 return false;
             }
             current = handler;
@@ -54,20 +57,15 @@ abstract class EventDelivery implements ConnectionIdentifier {
 
     /**
      * Gives an answer to a handler that takes it at once, on any thread; false to leave it to the manager. The monitor
-     * of this is held, so it is not stopped meanwhile.
+     * of this is held, so it is not closed meanwhile.
      */
     final boolean answerAtOnce(ConnectionEvent event) {
         assert Thread.holdsLock(this);
-        boolean takes = !stopped && handler != null && handler.takesAnswersAtOnce();
+        boolean takes = answersAtOnce && !closed;
         if (takes) {
             handler.onEvent(this, event);
         }
         return takes;
-    }
-
-    /** Calls no handler any more. */
-    final synchronized void stop() {
-        stopped = true;
     }
 
     /** Waits until no handler is called, but for one that asks for this itself. Keeps an interrupt. */

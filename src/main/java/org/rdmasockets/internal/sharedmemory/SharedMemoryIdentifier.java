@@ -48,7 +48,6 @@ final class SharedMemoryIdentifier extends EventDelivery {
     private WaitingRequests requests;
     /** The search for another process, or null. */
     private RouteSearch search;
-    private boolean closed;
     private InetSocketAddress local = UNBOUND;
     private InetSocketAddress remote;
     /** The port that is held, or null. */
@@ -216,8 +215,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
     }
 
-    @Override
-    public boolean resolveAtOnce(InetSocketAddress wanted) throws VerbsException {
+    /** As {@link SharedMemoryProvider#resolveAtOnce} says. */
+    boolean resolveAtOnce(InetSocketAddress wanted) throws VerbsException {
         LocalAddresses.require(fabric(), "rdma_resolve_addr", wanted);
         InetSocketAddress destination = LocalAddresses.recent(LocalAddresses.destination(wanted));
         RouteSearch known = null;
@@ -233,6 +232,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
         synchronized (this) {
             resolved(destination);
             search = known;
+            answersAtOnce = true;
             state = State.ROUTE_RESOLVED;
         }
         return true;
@@ -604,8 +604,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
     }
 
-    @Override
-    public boolean isPeerStopped() {
+    /** As {@link SharedMemoryProvider#isPeerStopped} says. */
+    boolean isPeerStopped() {
         RouteSearch searching;
         ConnectionPeer asked;
         synchronized (this) {
@@ -662,7 +662,6 @@ final class SharedMemoryIdentifier extends EventDelivery {
                 return;
             }
             closed = true;
-            stop();
             last = state;
             searching = search;
         }

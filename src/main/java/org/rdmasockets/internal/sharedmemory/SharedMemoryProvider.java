@@ -1,18 +1,20 @@
 package org.rdmasockets.internal.sharedmemory;
 
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Optional;
 import org.rdmasockets.internal.sharedmemory.link.LinkHub;
+import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DeviceInfo;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.VerbsException;
-import org.rdmasockets.verbs.VerbsProvider;
+import org.rdmasockets.verbs.spi.TransportProvider;
 
 /** Verbs over memory that processes of one host share. One object serves the process. */
-public final class SharedMemoryProvider implements VerbsProvider {
+public final class SharedMemoryProvider implements TransportProvider {
     /** The name as settings spell it. */
     public static final String NAME = "sharedmemory";
 
@@ -82,7 +84,18 @@ public final class SharedMemoryProvider implements VerbsProvider {
 
     /** Its two ends meet over a link, as those of two processes do. */
     @Override
-    public Optional<VerbsProvider> rehearsal() {
+    public Optional<TransportProvider> rehearsal() {
         return Optional.of(new SharedMemoryProvider(true, true));
+    }
+
+    @Override
+    public boolean resolveAtOnce(ConnectionIdentifier identifier, InetSocketAddress destination)
+            throws VerbsException {
+        return ((SharedMemoryIdentifier) identifier).resolveAtOnce(destination);
+    }
+
+    @Override
+    public boolean isPeerStopped(ConnectionIdentifier identifier) {
+        return ((SharedMemoryIdentifier) identifier).isPeerStopped();
     }
 }

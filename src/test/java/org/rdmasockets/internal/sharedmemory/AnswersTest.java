@@ -1,6 +1,7 @@
 package org.rdmasockets.internal.sharedmemory;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -14,7 +15,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.ConnectionEvent;
-import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
 import org.rdmasockets.verbs.ConnectionParameters;
@@ -26,6 +26,7 @@ import org.rdmasockets.verbs.VerbsException;
 @Timeout(value = 1, unit = TimeUnit.MINUTES)
 class AnswersTest {
     private static final ConnectionParameters PARAMETERS = new ConnectionParameters(new byte[0], 0, 0, 6, 7);
+    private static final int TIMEOUT_MILLIS = 10_000;
 
     private final SharedMemoryProvider provider = new SharedMemoryProvider();
     private ConnectionManager manager;
@@ -34,14 +35,8 @@ class AnswersTest {
     private ProtectionDomain domain;
     private CompletionQueue queue;
     private ConnectionIdentifier request;
-
-    /** Notes events. */
-    private record Noted(boolean takesAnswersAtOnce, List<ConnectionEvent> events) implements ConnectionHandler {
-        @Override
-        public void onEvent(ConnectionIdentifier identifier, ConnectionEvent event) {
-            events.add(event);
-        }
-    }
+    /** What the client hears once the way is known. */
+    private final List<ConnectionEvent> events = new CopyOnWriteArrayList<>();
 
     @BeforeEach
     void listen() throws VerbsException {
@@ -65,36 +60,41 @@ class AnswersTest {
         manager.close();
     }
 
-    private Noted connect(boolean atOnce) throws VerbsException {
-        Noted noted = new Noted(atOnce, new CopyOnWriteArrayList<>());
-        client = manager.createIdentifier(noted);
-        client.resolveAtOnce(listener.localAddress());
+    private void connect(boolean atOnce) throws VerbsException {
+        client = manager.createIdentifier((identifier, event) -> events.add(event));
+        if (atOnce) {
+            assertTrue(provider.resolveAtOnce(client, listener.localAddress()));
+        } else {
+            client.resolveAddress(listener.localAddress(), TIMEOUT_MILLIS);
+            client.resolveRoute(TIMEOUT_MILLIS);
+        }
         domain = client.device().allocateProtectionDomain();
         queue = client.device().createCompletionQueue(16, null);
         client.createQueuePair(domain, new QueuePairConfig(queue, queue, 4, 4, 1, 1, 0, false));
+        manager.drainEvents();
+        events.clear();
         client.connect(PARAMETERS);
         manager.drainEvents();
-        return noted;
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void anAnswerComesAtOnceToWhoTakesItSo(boolean atOnce) throws VerbsException {
-        Noted noted = connect(atOnce);
+        connect(atOnce);
         request.reject(new byte[0]);
-        assertEquals(atOnce ? 1 : 0, noted.events.size());
+        assertEquals(atOnce ? 1 : 0, events.size());
         manager.drainEvents();
-        assertEquals(1, noted.events.size());
-        assertEquals(ConnectionEvent.Rejected.class, noted.events.getFirst().getClass());
+        assertEquals(1, events.size());
+        assertEquals(ConnectionEvent.Rejected.class, events.getFirst().getClass());
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void whoIsClosedHearsNoAnswer(boolean atOnce) throws VerbsException {
-        Noted noted = connect(atOnce);
+        connect(atOnce);
         client.close();
         request.reject(new byte[0]);
         manager.drainEvents();
-        assertEquals(List.of(), noted.events);
+        assertEquals(List.of(), events);
     }
 }
