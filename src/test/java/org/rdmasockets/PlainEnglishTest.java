@@ -43,7 +43,7 @@ class PlainEnglishTest {
 
     @Test
     void findsWhatItLooksFor() {
-        assertEquals(2, hits("/** Who reads it. */ String s = \"Who\"; // It ends. What follows\n// is nothing.").size());
+        assertEquals(2, hits("/** Who reads. */ String s = \"Who\"; // It ends. What follows\n// is nothing.").size());
         assertEquals(1, hits("/**\n * Ends.\n *\n * @return what {@code x} is\n */").size());
         assertEquals(1, hits("/** {@return the name} For anybody. */").size());
         assertEquals(0, hits("/** Asks who reads it, and what. */").size());
@@ -63,8 +63,8 @@ class PlainEnglishTest {
         if (name.endsWith(".java")) {
             return texts(Files.readString(file)).stream().mapToInt(text -> sentences(text, name, found)).sum();
         }
-        return name.endsWith(".md") ? sentences(Files.readString(file).replaceAll("```[\\s\\S]*?```", "\n\n"), name, found)
-                : 0;
+        return !name.endsWith(".md") ? 0
+                : sentences(Files.readString(file).replaceAll("```[\\s\\S]*?```", "\n\n"), name, found);
     }
 
     private static List<String> texts(String java) {
@@ -88,7 +88,8 @@ class PlainEnglishTest {
             if (!sentence.isEmpty()) {
                 count++;
             }
-            if (RELATIVE.matcher(sentence).matches() && !sentence.endsWith("?") || NAMELESS.matcher(sentence).matches()) {
+            if (RELATIVE.matcher(sentence).matches() && !sentence.endsWith("?")
+                    || NAMELESS.matcher(sentence).matches()) {
                 found.add(name + ": " + sentence);
             }
         }
