@@ -472,8 +472,8 @@ public final class RpcClient implements AutoCloseable {
     /** Ends the connection and all calls. Idempotent. */
     @Override
     public void close() {
-        StackRoom.ensure();
         closed = true;
+        StackRoom.ensure();
         Backoff waiting = greeting;
         if (waiting != null) {
             waiting.endGreeting();

@@ -132,8 +132,8 @@ public final class RpcPending {
      *         virtual thread was interrupted
      */
     public byte[] await() throws RpcException {
-        StackRoom.ensure();
         try {
+            StackRoom.ensure();
             while (true) {
                 CallStream now = stream;
                 waitFor(now);
@@ -234,8 +234,8 @@ public final class RpcPending {
 
     /** Gives the call up: the server interrupts the method. Any thread, idempotent. */
     public void cancel() {
-        StackRoom.ensure();
         cancelled = true;
+        StackRoom.ensure();
         RpcClient.Backoff trying = backoff;
         if (trying != null) {
             trying.giveUp();

@@ -55,7 +55,7 @@ public final class SendRequest {
     /** The attributes that few requests have; null until one is set. */
     private Rare rare;
 
-    /** The attributes of fences, solicited sends, atomic operations, datagrams and binds. */
+    /** The attributes of atomic operations, datagrams and binds. */
     private static final class Rare {
         private static final Rare NOTHING = new Rare();
 

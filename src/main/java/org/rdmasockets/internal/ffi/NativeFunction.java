@@ -133,6 +133,11 @@ public class NativeFunction {
         return errno == 0 ? -Errno.EIO.number() : -errno;
     }
 
+    /** Looks the function up now, before a call that may not fail for want of memory or stack. */
+    public void resolve() {
+        address();
+    }
+
     private MemorySegment address() {
         MemorySegment found = address;
         if (found == null) {

@@ -3,9 +3,9 @@
  * wait for, and for links between processes sealed memory, mappings and packet sockets.
  *
  * <ul>
- * <li>{@code NativeFunction} is the one way to call C, for {@code ibverbs}, too, and the only user of the
- *     {@code Linker} here; every failure names function, errno, arguments and remedy. {@code Posix} lists the functions
- *     of this package. {@code SharedMemoryAvailability} says why they cannot be used, before they are touched.
+ * <li>{@code NativeFunction} is the one way to call C, also for {@code ibverbs} off the data path, and the only user
+ *     of the {@code Linker} here; every failure names function, errno, arguments and remedy. {@code Posix} lists the
+ *     functions of this package. {@code SharedMemoryAvailability} says why they cannot be used, before a call.
  * <li>{@code Guard} makes use after free impossible: a thread that touches a native object has entered it, and the last
  *     to leave a closed one frees it. So neither a descriptor number nor an address range is ever used for its next
  *     owner.

@@ -127,7 +127,7 @@ final class ControlCall extends NativeFunction {
         }
     }
 
-    /** Calls a function that cannot fail: the 64 bits that it returns, or nothing of meaning if it returns void. */
+    /** Calls a function: the 64 bits that it returns, for the caller to judge, without meaning if it returns void. */
     long run(Object... arguments) {
         return invoke(Captured.IGNORED, arguments);
     }

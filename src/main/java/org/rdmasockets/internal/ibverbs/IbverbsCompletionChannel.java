@@ -38,6 +38,8 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
     /** Makes a channel; throws if no descriptor can be had. */
     IbverbsCompletionChannel(IbverbsDevice device) throws VerbsException {
         this.device = device;
+        ControlCall.IBV_GET_CQ_EVENT.resolve();
+        ControlCall.IBV_ACK_CQ_EVENTS.resolve(); // an event that was taken must not stay unacknowledged
         pointer = ControlCall.IBV_CREATE_COMP_CHANNEL.pointer("device=" + device, device.context);
         descriptor = ibv_comp_channel.fd(pointer);
         Pollable.makeNonBlocking(descriptor);

@@ -30,7 +30,7 @@ public final class IbverbsProvider implements TransportProvider {
         return IbverbsAvailability.problem();
     }
 
-    /** Refuses where the generated classes could not even be initialised. */
+    /** Refuses where native access is denied or a library is missing. */
     private static void requireLibraries() throws VerbsException {
         Optional<String> problem = NativeLibraries.problem();
         if (problem.isPresent()) {

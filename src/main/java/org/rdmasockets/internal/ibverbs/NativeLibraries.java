@@ -8,8 +8,8 @@ import org.rdmasockets.internal.ffi.SharedMemoryAvailability;
 
 /**
  * Looks for {@code libibverbs.so.1} and {@code librdmacm.so.1} without failing where they are missing. Everything else
- * of this package may only be touched when {@link #problem()} is empty: the generated classes need both the libraries
- * and native access to initialise.
+ * of this package may only be touched when {@link #problem()} is empty: the generated classes need native access to
+ * initialise, and each call needs the libraries.
  */
 @SuppressWarnings("restricted")
 final class NativeLibraries {

@@ -104,7 +104,7 @@ public final class Acceptor implements AutoCloseable {
                 }
                 return end;
             } catch (BindException e) {
-                if (local.getPort() != 0 || tries == MOST_TRIES || end.listeners.isEmpty()) {
+                if (local.getPort() != 0 || tries == MOST_TRIES) {
                     throw e;
                 }
             } finally {
