@@ -177,9 +177,10 @@ abstract class EventPollerContract extends ContractTest {
         active.identifier.connect(Pair.PARAMETERS);
         ConnectionIdentifier request = closing(requests.await(ConnectionEvent.ConnectRequest.class).identifier());
         End passive = closing(new End(request, new ConnectionEvents()));
-        passive.queuePair.modify(new QueuePairAttributes().receiverNotReadyTimer(Duration.ofMillis(10)));
         request.accept(new ConnectionParameters(new byte[0], 1, 1, 6, 2));
         events.await(ConnectionEvent.Established.class);
+        // Not before: a device takes the timer when the queue pair can receive.
+        passive.queuePair.modify(new QueuePairAttributes().receiverNotReadyTimer(Duration.ofMillis(10)));
         EventPoller poller = poller();
         poller.add(channel);
         queue.requestNotification();
