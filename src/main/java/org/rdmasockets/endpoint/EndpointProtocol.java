@@ -161,7 +161,9 @@ final class EndpointProtocol implements Protocol {
     public void settle() {
         tellAgain();
         sends.pump();
-        if (connection.isClosed() && !connection.completionIsDelivery() && isDrained() && !sends.hasSaidLast()) {
+        // Not before disconnect, although news may come between the beginning of a close and that.
+        if (discarded && connection.isClosed() && !connection.completionIsDelivery() && isDrained()
+                && !sends.hasSaidLast()) {
             connection.end();
         }
     }
