@@ -162,8 +162,7 @@ final class EndpointProtocol implements Protocol {
         tellAgain();
         sends.pump();
         // Not before disconnect, although news may come between the beginning of a close and that.
-        if (discarded && connection.isClosed() && !connection.completionIsDelivery() && isDrained()
-                && !sends.hasSaidLast()) {
+        if (discarded && !connection.completionIsDelivery() && isDrained() && !sends.hasSaidLast()) {
             connection.end();
         }
     }

@@ -87,7 +87,6 @@ public final class RpcClientCall implements AutoCloseable {
      * @throws RpcException if it is damaged
      */
     public RpcMetadata trailers() throws RpcException {
-        StackRoom.ensure();
         return RpcServerCall.decode(stream.trailers());
     }
 

@@ -32,6 +32,8 @@ final class Liveness {
 
     /** How long an accepting end listens to a peer that says nothing, before it may speak itself. */
     private static final long LISTEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+    /** Half a second each: longer than a call to accept lasts. */
+    private static final byte KNOCKING_TICKS = 32;
 
     private static final VarHandle SINCE = VarHandles.of(MethodHandles.lookup(), "unacknowledgedSince", long.class);
 
@@ -45,8 +47,8 @@ final class Liveness {
     private volatile long idleNanos = Long.MAX_VALUE;
     /** Whether this end has not heard the peer, and will speak after a while all the same. */
     private volatile boolean listening;
-    /** The ticks in which {@link VerbsConnection} may still ask a silent peer; poller thread, once it is up. */
-    byte knockingTicks;
+    /** The ticks in which a connection may still ask a silent peer; poller thread, once it is up. */
+    private byte knockingTicks;
 
     Liveness(long now) {
         lastActivity = now;
@@ -63,6 +65,22 @@ final class Liveness {
     void watch(long limit, long idle) {
         limitNanos = limit;
         idleNanos = idle;
+    }
+
+    /** Before the connection is up: this end asks a silent peer now and then. */
+    void beginKnocking() {
+        knockingTicks = KNOCKING_TICKS;
+    }
+
+    /** Poller thread, once a tick: whether to ask now, after each time half as often; never once the peer was heard. */
+    boolean knocks(boolean heard) {
+        knockingTicks = heard ? 0 : knockingTicks;
+        return knockingTicks > 0 && Integer.bitCount(KNOCKING_TICKS + 1 - knockingTicks--) == 1;
+    }
+
+    /** Poller thread: whether this end may still ask. */
+    boolean isKnocking() {
+        return knockingTicks > 0;
     }
 
     /**

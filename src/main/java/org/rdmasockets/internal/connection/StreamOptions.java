@@ -13,7 +13,6 @@ import org.rdmasockets.verbs.ConnectionParameters;
  * protocol and device allow.
  */
 public final class StreamOptions implements Protocol.Maker<StreamTransport> {
-    private static final int DAY_SECONDS = 86_400;
 
     /** The options that a socket starts with, from the system properties. */
     public static final StreamOptions DEFAULT = new StreamOptions(Option.initial(),
@@ -44,9 +43,9 @@ public final class StreamOptions implements Protocol.Maker<StreamTransport> {
         /** Longest time that a caller looks for data itself before it parks, in microseconds. */
         SPIN_MICROS("spinMicros", 50, 0, 1000),
         /** Seconds of silence before the first probe. */
-        KEEP_ALIVE_IDLE_SECONDS("keepAliveIdle", 7200, 1, DAY_SECONDS),
+        KEEP_ALIVE_IDLE_SECONDS("keepAliveIdle", 7200, 1, TransportSettings.DAY_SECONDS),
         /** Seconds that one try of the probe may take. */
-        KEEP_ALIVE_INTERVAL_SECONDS("keepAliveProbe", 30, 1, DAY_SECONDS),
+        KEEP_ALIVE_INTERVAL_SECONDS("keepAliveProbe", 30, 1, TransportSettings.DAY_SECONDS),
         /** Tries of the probe; the device makes them, so only the product with the interval counts. */
         KEEP_ALIVE_COUNT(null, 1, 1, 127);
 

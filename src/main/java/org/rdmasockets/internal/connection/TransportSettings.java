@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 record TransportSettings(long connectTimeoutNanos, long unacknowledgedNanos, long lingerNanos,
         long exitNanos, boolean numa) {
     private static final int SECOND_MILLIS = 1000;
-    private static final int DAY_SECONDS = 86_400;
+    static final int DAY_SECONDS = 86_400;
 
     /** The values of the properties. */
     static final TransportSettings CURRENT = read();

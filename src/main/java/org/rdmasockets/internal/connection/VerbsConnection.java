@@ -33,8 +33,6 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     private static final Log LOG = new Log(VerbsConnection.class);
     /** So often a connection that ends tries to take in what came for it. */
     private static final int MOST_FAILURES = 1_000;
-    /** Half a second each: longer than a call to accept lasts. */
-    private static final byte KNOCKING_TICKS = 32;
 
     /** How far the end of a connection has come, in this order; some may be left out. */
     private enum Stage {
@@ -145,7 +143,9 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
 
     /** Any thread: the connection is up; zeros may follow the peer's data. If it throws, the caller aborts this. */
     void start(byte[] peer, boolean accepted) throws IOException {
-        liveness.knockingTicks = accepted || completionIsDelivery() ? 0 : KNOCKING_TICKS;
+        if (!accepted && !completionIsDelivery()) {
+            liveness.beginKnocking();
+        }
         engine.register(this, device);
         if (hasReached(Stage.TEARING_DOWN)) {
             engine.forget(this); // it was abandoned meanwhile, and forgotten before it was registered
@@ -403,13 +403,10 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
      * it hears the peer. True while it may ask.
      */
     private boolean knocks() {
-        if (liveness.knockingTicks > 0 && inbox.hasHeard()) {
-            liveness.knockingTicks = 0;
-        }
-        if (liveness.knockingTicks > 0 && Integer.bitCount(KNOCKING_TICKS + 1 - liveness.knockingTicks--) == 1) {
+        if (liveness.knocks(inbox.hasHeard())) {
             later(() -> locked(protocol::keepAlive));
         }
-        return liveness.knockingTicks > 0;
+        return liveness.isKnocking();
     }
 
     @Override
