@@ -356,7 +356,7 @@ public final class CompletionInbox {
         if (token == null) {
             throw new NullPointerException("token");
         }
-        StackRoom.ensure(); // an offer that was begun has to end
+        StackRoom.ensureSection(); // an offer that was begun has to end
         put(new Completion(token));
         wakeBoth();
     }

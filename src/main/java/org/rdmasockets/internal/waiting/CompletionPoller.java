@@ -252,7 +252,7 @@ public final class CompletionPoller implements AutoCloseable {
      * threads from outside have their turn.
      */
     public void relay(Thread parked) {
-        StackRoom.ensure(); // an offer that was begun has to end
+        StackRoom.ensureSection(); // an offer that was begun has to end; a caller that waits has room for this
         boolean relays = false;
         try {
             relays = relayed.offer(parked);
