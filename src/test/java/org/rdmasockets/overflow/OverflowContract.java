@@ -49,4 +49,34 @@ abstract class OverflowContract {
     void endpoints(ThreadKind kind) throws Exception {
         harmsNoOther(kind, 110, EndpointScene::new);
     }
+
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void verbs(ThreadKind kind) throws Exception {
+        harmsNoOther(kind, 100, VerbsScene::new);
+    }
+
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void callsOverEndpoints(ThreadKind kind) throws Exception {
+        harmsNoOther(kind, 30, () -> new CallScene(false));
+    }
+
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void callsOverDatagrams(ThreadKind kind) throws Exception {
+        harmsNoOther(kind, 30, () -> new CallScene(true));
+    }
+
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void grpcOverEndpoints(ThreadKind kind) throws Exception {
+        harmsNoOther(kind, 20, () -> new GrpcScene(false));
+    }
+
+    @ParameterizedTest
+    @EnumSource(ThreadKind.class)
+    void grpcOverDatagrams(ThreadKind kind) throws Exception {
+        harmsNoOther(kind, 20, () -> new GrpcScene(true));
+    }
 }

@@ -18,34 +18,4 @@ class OverflowTest extends OverflowContract {
     void datagramsOverUdp(ThreadKind kind) throws Exception {
         harmsNoOther(kind, 33, () -> new DatagramScene(Transport.UDP));
     }
-
-    @ParameterizedTest
-    @EnumSource(ThreadKind.class)
-    void verbs(ThreadKind kind) throws Exception {
-        harmsNoOther(kind, 100, VerbsScene::new);
-    }
-
-    @ParameterizedTest
-    @EnumSource(ThreadKind.class)
-    void callsOverEndpoints(ThreadKind kind) throws Exception {
-        harmsNoOther(kind, 30, () -> new CallScene(false));
-    }
-
-    @ParameterizedTest
-    @EnumSource(ThreadKind.class)
-    void callsOverDatagrams(ThreadKind kind) throws Exception {
-        harmsNoOther(kind, 30, () -> new CallScene(true));
-    }
-
-    @ParameterizedTest
-    @EnumSource(ThreadKind.class)
-    void grpcOverEndpoints(ThreadKind kind) throws Exception {
-        harmsNoOther(kind, 20, () -> new GrpcScene(false));
-    }
-
-    @ParameterizedTest
-    @EnumSource(ThreadKind.class)
-    void grpcOverDatagrams(ThreadKind kind) throws Exception {
-        harmsNoOther(kind, 20, () -> new GrpcScene(true));
-    }
 }
