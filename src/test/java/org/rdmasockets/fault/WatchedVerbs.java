@@ -41,7 +41,7 @@ final class WatchedVerbs {
     private volatile Consumer<String> beforeCall = name -> { };
     /** Those that came with a request. */
     private final Set<ConnectionIdentifier> requests = ConcurrentHashMap.newKeySet();
-    /** What the provider says of itself, whatever the one that does the work says, by the name of the method. */
+    /** Answers of the provider, by the names of methods, in the place of those of the one that does the work. */
     private final Map<String, Object> said = new ConcurrentHashMap<>();
     /** Capabilities that devices lack, even if they claim them. */
     private volatile Set<Capability> lacking = Set.of();

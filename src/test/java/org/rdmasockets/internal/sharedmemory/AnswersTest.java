@@ -35,7 +35,7 @@ class AnswersTest {
     private ProtectionDomain domain;
     private CompletionQueue queue;
     private ConnectionIdentifier request;
-    /** What the client hears once the way is known. */
+    /** The events that the client hears once the way is known. */
     private final List<ConnectionEvent> events = new CopyOnWriteArrayList<>();
 
     @BeforeEach
