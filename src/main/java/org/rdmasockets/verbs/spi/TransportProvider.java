@@ -9,8 +9,8 @@ import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
- * A provider that the sockets and endpoints of this library go over. Each default promises nothing; a provider overrides
- * what it can do.
+ * A provider that the sockets and endpoints of this library go over. Each default promises nothing; a provider
+ * overrides what it can do.
  */
 public interface TransportProvider extends VerbsProvider {
     /**
@@ -49,9 +49,9 @@ public interface TransportProvider extends VerbsProvider {
 
     /**
      * Does what {@link ConnectionIdentifier#resolveAddress} and {@link ConnectionIdentifier#resolveRoute} do, without
-     * events, where that needs no answer from elsewhere. The answer to the request for a connection comes to the handler
-     * at once, too, from any thread that has heard of it, which may hold locks of the provider: a handler that only notes
-     * it saves a thread switch.
+     * events, where that needs no answer from elsewhere. The answer to the request for a connection comes to the
+     * handler at once, too, from any thread that has heard of it, which may hold locks of the provider: a handler that
+     * only notes it saves a thread switch.
      *
      * @param identifier an identifier of this provider
      * @param destination the address to reach
