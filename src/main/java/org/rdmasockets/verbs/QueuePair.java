@@ -7,8 +7,6 @@ package org.rdmasockets.verbs;
 public interface QueuePair extends AutoCloseable {
     /** The result of a post that was taken. */
     int POSTED = 0;
-    /** The result of a post that was taken and has joined the one before it, see {@link SendRequest#joining}. */
-    int JOINED = -1;
 
     /** {@return {@code qp_num}, the number of this queue pair; devices give a number out again soon after a close} */
     int number();
@@ -41,8 +39,7 @@ public interface QueuePair extends AutoCloseable {
      * room: the caller keeps the number of requests that have not completed within it.
      *
      * @param request the request
-     * @return {@link #POSTED}, or {@link #JOINED} if the request allowed that, or an error number ({@link Errno#of}):
-     *         {@code ENOMEM} when the queue is full,
+     * @return {@link #POSTED}, or an error number ({@link Errno#of}): {@code ENOMEM} when the queue is full,
      *         {@code EINVAL} when the request has too many elements or too much inline data or the device refuses, or
      *         is a datagram that is too long or has no open destination,
      *         {@code EOPNOTSUPP} when the device lacks the capability it needs, {@code ESHUTDOWN} when this queue pair

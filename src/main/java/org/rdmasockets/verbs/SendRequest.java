@@ -34,13 +34,12 @@ public final class SendRequest {
     private static final int INLINE = 1 << 1;
     private static final int FENCED = 1 << 2;
     private static final int SOLICITED = 1 << 3;
-    private static final int OPEN = 1 << 4;
-    private static final int RELAXED = 1 << 5;
-    private static final int JOINING = 1 << 6;
+    /** The hints lie above these. */
+    private static final int HINTS_SHIFT = 4;
 
     private Opcode opcode = Opcode.SEND;
     private long workRequestId;
-    /** Of {@link #SIGNALLED} and its like. */
+    /** Of {@link #SIGNALLED} and its like, and hints. */
     private int flags;
     private int immediate;
     private int joinedImmediate;
@@ -246,41 +245,25 @@ public final class SendRequest {
     }
 
     /**
-     * Lets the next request join this write with immediate data ({@link #joining}). Costs a little where requests can
-     * be joined, so not for one that nothing will follow soon.
+     * Adds hints for the provider; a program needs none ({@link org.rdmasockets.verbs.spi.SendHints}).
      *
+     * @param bits the hints to add
      * @return this
      */
-    public SendRequest open() {
-        flags |= OPEN;
+    public SendRequest hints(int bits) {
+        flags |= bits << HINTS_SHIFT;
         return this;
     }
 
     /**
-     * Lets this write with immediate data change the peer's memory as late as the peer takes its message
-     * ({@code IBV_ACCESS_RELAXED_ORDERING}, for one request): requests behind it, to the same memory too, may come
-     * before it. Devices that cannot do that make it in turn; shared memory between processes can, see {@link #bytes}.
+     * Adds hints for the provider, and immediate data for the case that this joins another request.
      *
+     * @param bits the hints to add
+     * @param immediateOfAll immediate data of the one message that both become
      * @return this
      */
-    public SendRequest relaxed() {
-        flags |= RELAXED;
-        return this;
-    }
-
-    /**
-     * Lets this write with immediate data join the last message of the queue pair, if that was an {@link #open} write
-     * with immediate data, with or without others that joined it, and the peer has not taken it yet: then no message is
-     * sent for this one, it takes no receive, and the peer finds one message as long as all together, with the
-     * immediate data that is given here. Requests without a message in between do not count. It completes by itself as
-     * any other, and nothing is ever held back for it. Devices that cannot join requests, or not this one, send it as
-     * any other; shared memory between processes can. Nothing but a write with immediate data joins.
-     *
-     * @param immediateOfAll immediate data of the one message
-     * @return this; {@link QueuePair#postSend} returns {@link QueuePair#JOINED} if it has joined
-     */
-    public SendRequest joining(int immediateOfAll) {
-        flags |= JOINING;
+    public SendRequest hints(int bits, int immediateOfAll) {
+        flags |= bits << HINTS_SHIFT;
         joinedImmediate = immediateOfAll;
         return this;
     }
@@ -407,22 +390,12 @@ public final class SendRequest {
         return immediate;
     }
 
-    /** {@return whether the next request may join this one: {@link #open()} was called} */
-    public boolean isOpen() {
-        return (flags & OPEN) != 0;
+    /** {@return the hints for the provider, bits of {@link org.rdmasockets.verbs.spi.SendHints}} */
+    public int hints() {
+        return flags >>> HINTS_SHIFT;
     }
 
-    /** {@return whether requests behind this write may come before it: {@link #relaxed()} was called} */
-    public boolean isRelaxed() {
-        return (flags & RELAXED) != 0;
-    }
-
-    /** {@return whether this may join the request before it: {@link #joining} was called} */
-    public boolean isJoining() {
-        return (flags & JOINING) != 0;
-    }
-
-    /** {@return immediate data of this and what it joins, as {@link #joining} was given it, or 0} */
+    /** {@return immediate data of this and what it joins, as {@link #hints(int, int)} was given it, or 0} */
     public int joinedImmediate() {
         return joinedImmediate;
     }

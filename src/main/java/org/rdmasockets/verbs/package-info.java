@@ -26,6 +26,7 @@
  * {@link org.rdmasockets.verbs.ErrorClass} say what caused a number and what to do. Each feature that a device may lack
  * is a {@link org.rdmasockets.verbs.Capability}; ask for it before use.
  *
- * <p>This package depends on {@code java.base} alone and knows nothing of its implementations.
+ * <p>This package depends on {@code java.base} alone and knows nothing of its implementations. The part of a provider
+ * that no program needs is in {@code org.rdmasockets.verbs.spi}.
  */
 package org.rdmasockets.verbs;

@@ -20,6 +20,7 @@ import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.ReceiveRequest;
 import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsException;
+import org.rdmasockets.verbs.spi.SendHints;
 
 /**
  * Every operation over a connection. The source is always the beginning of the active end's region; the passive end may
@@ -28,6 +29,7 @@ import org.rdmasockets.verbs.VerbsException;
 abstract class OperationContract extends ContractTest {
     private static final int TARGET = 4096;
     private static final int IMMEDIATE = 0x12345678;
+    private static final int JOINING_AND_OPEN = SendHints.JOINING | SendHints.OPEN;
 
     private End active;
     private Holder<End> passive;
@@ -124,9 +126,9 @@ abstract class OperationContract extends ContractTest {
             passive.tell(end -> end.postReceiveNothing(id));
         }
         write(0, 64, 1);
-        int joined = active.queuePair.postSend(next(64, 100, 2).joining(12).open());
-        assertTrue(joined == QueuePair.JOINED || joined == QueuePair.POSTED, () -> "posted: " + joined);
-        boolean one = joined == QueuePair.JOINED;
+        int joined = active.queuePair.postSend(next(64, 100, 2).hints(JOINING_AND_OPEN, 12));
+        assertTrue(joined == SendHints.JOINED || joined == QueuePair.POSTED, () -> "posted: " + joined);
+        boolean one = joined == SendHints.JOINED;
         active.awaitSuccess(71);
         active.awaitSuccess(71);
         assertWritten(70, one ? 164 : 64, one ? 12 : 1);
@@ -134,7 +136,7 @@ abstract class OperationContract extends ContractTest {
             assertWritten(71, 100, 2);
         }
         // Taken: what comes now has a message of its own.
-        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(164, 30, 3).joining(123)));
+        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(164, 30, 3).hints(SendHints.JOINING, 123)));
         active.awaitSuccess(71);
         assertWritten(one ? 71 : 72, 30, 3);
         assertArrived(0, TARGET, 194);
@@ -148,11 +150,11 @@ abstract class OperationContract extends ContractTest {
             passive.tell(end -> end.postReceive(id, 0, 10));
         }
         assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(0, 64, 1)));
-        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(64, 64, 2).joining(12).open()));
-        active.send.send(71).immediate(5).joining(25).open().add(active.region, 0, 1).signalled();
+        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(64, 64, 2).hints(JOINING_AND_OPEN, 12)));
+        active.send.send(71).immediate(5).hints(JOINING_AND_OPEN, 25).add(active.region, 0, 1).signalled();
         active.postSend();
-        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(128, 64, 3).joining(123).open()));
-        active.send.send(71).joining(34).add(active.region, 0, 2).signalled();
+        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(128, 64, 3).hints(JOINING_AND_OPEN, 123)));
+        active.send.send(71).hints(SendHints.JOINING, 34).add(active.region, 0, 2).signalled();
         active.postSend();
         for (int i = 0; i < 5; i++) {
             active.awaitSuccess(71);
@@ -170,7 +172,8 @@ abstract class OperationContract extends ContractTest {
     }
 
     private void write(int offset, int length, int immediate) {
-        assertEquals(QueuePair.POSTED, active.queuePair.postSend(next(offset, length, immediate).open()));
+        SendRequest request = next(offset, length, immediate).hints(SendHints.OPEN);
+        assertEquals(QueuePair.POSTED, active.queuePair.postSend(request));
     }
 
     private void assertWritten(int id, int length, int immediate) throws VerbsException {
@@ -299,7 +302,8 @@ abstract class OperationContract extends ContractTest {
                 passive.tell(end -> end.postReceiveNothing(id));
             }
             Arrays.fill(bytes, (byte) (1 + i));
-            active.send.write(71, target() + 100 * i, key).relaxed().bytes(bytes, 0, length).immediate(i).signalled();
+            active.send.write(71, target() + 100 * i, key).hints(SendHints.RELAXED).bytes(bytes, 0, length).immediate(i)
+                    .signalled();
             active.postSend();
             Arrays.fill(bytes, (byte) 44);
             if (i == 0) { // the first waits, its bytes do not
@@ -343,9 +347,10 @@ abstract class OperationContract extends ContractTest {
         passive.tell(end -> end.postReceiveNothing(91));
         byte[] bytes = new byte[100];
         Arrays.fill(bytes, (byte) 3);
-        active.send.write(71, target(), key).immediate(1).open();
+        active.send.write(71, target(), key).immediate(1).hints(SendHints.OPEN);
         active.postSend();
-        active.send.write(72, target(), key).relaxed().bytes(bytes, 0, 100).immediate(2).joining(3).signalled();
+        active.send.write(72, target(), key).hints(SendHints.RELAXED | SendHints.JOINING, 3).bytes(bytes, 0, 100)
+                .immediate(2).signalled();
         active.postSend();
         active.awaitSuccess(72);
         int taken = passive.ask(end -> end.awaitSuccess(90)).lengthBytes();

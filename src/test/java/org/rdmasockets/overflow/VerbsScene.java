@@ -69,8 +69,7 @@ final class VerbsScene extends Scene {
         AddressHandle address = keep(end.domain.createAddressHandle(1, path));
         for (Object one : List.of(path, address, new DmaBuffer(0, 0, 1, 0), channel, receives, end.receive, end.send,
                 elements, batch, handler, end.identifier, end.domain, end.queue, end.region, end.queuePair,
-                End.config(end.queue),
-                new QueuePairAttributes(), new ConnectionParameters(new byte[1], 1, 1, 1, 1),
+                End.config(end.queue), new QueuePairAttributes(), new ConnectionParameters(new byte[1], 1, 1, 1, 1),
                 new InetSocketAddress(ADDRESS, 1), loop.manager())) {
             value(() -> one);
         }

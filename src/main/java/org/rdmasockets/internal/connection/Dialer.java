@@ -22,7 +22,7 @@ import org.rdmasockets.verbs.VerbsException;
  * for the peer in the kernel, as on iWARP, and the resources of all virtual threads but one at a time. An attempt that
  * is given up is destroyed by the pool, or if a call of it is stuck in the kernel, by that thread later.
  */
-final class Dialer<P extends Protocol> implements ConnectionHandler {
+final class Dialer<P extends Protocol> implements ConnectionHandler, InterruptibleWait.Wait<Object> {
     /** The steps of the calling thread itself, but for a request that may wait for the peer. */
     private enum Step { MAKE, REQUEST, START }
 
@@ -243,14 +243,15 @@ final class Dialer<P extends Protocol> implements ConnectionHandler {
     private Object next() throws IOException {
         long begun = System.nanoTime();
         try {
-            return InterruptibleWait.awaitAnswer(hasOtherWay() ? this::withinAndLook : events, begun + leftNanos());
+            return InterruptibleWait.awaitAnswer(hasOtherWay() ? this : events, begun + leftNanos());
         } finally {
             waitedNanos += System.nanoTime() - begun;
         }
     }
 
     /** The next event; looks now and then whether anything can be expected at all. */
-    private Object withinAndLook(long nanos) throws InterruptedException {
+    @Override
+    public Object within(long nanos) throws InterruptedException {
         long end = System.nanoTime() + nanos;
         Object event;
         do {

@@ -1,8 +1,8 @@
 package org.rdmasockets.internal.rsockets;
 
 import java.lang.foreign.MemorySegment;
-import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.SendRequest;
+import org.rdmasockets.verbs.spi.SendHints;
 
 /**
  * The flow of rsockets, the only one that C knows: this end writes into chunks that the peer lends, with a message for
@@ -63,7 +63,7 @@ final class CreditRing extends Flow {
         if (last) {
             sendQueue.close();
         }
-        if (result != QueuePair.JOINED) {
+        if (result != SendHints.JOINED) {
             window.dataSent();
         }
         return result;

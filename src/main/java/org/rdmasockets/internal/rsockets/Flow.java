@@ -56,7 +56,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Negotiatin
 
     /**
      * Posts the data message that was begun, of which {@code kept} bytes stay in the send ring until completion:
-     * {@link org.rdmasockets.verbs.QueuePair#POSTED}, JOINED or an error number.
+     * {@code POSTED}, {@code JOINED} or an error number.
      */
     abstract int finish(int count, int kept);
 

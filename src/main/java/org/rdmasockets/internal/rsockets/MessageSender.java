@@ -6,6 +6,7 @@ import java.util.Arrays;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.SendRequest;
+import org.rdmasockets.verbs.spi.SendHints;
 
 /**
  * The send queue: posts messages in either form, and knows what is outstanding. A message is one request on InfiniBand
@@ -81,7 +82,8 @@ final class MessageSender {
     /** Adds to a request what announces a chunk, in a slot below {@link #CONTROL_SLOTS} unless the device copies it. */
     void addEntry(SendRequest announcing, byte[] entry, int slot) {
         if (stage == null || !stage.entries) {
-            announcing.relaxed().bytes(entry, 0, entry.length); // not written again before the peer has taken it
+            // Not written again before the peer has taken it.
+            announcing.hints(SendHints.RELAXED).bytes(entry, 0, entry.length);
             return;
         }
         long offset = stage.layout.stagedOffset() + (long) slot * entry.length;
@@ -127,15 +129,15 @@ final class MessageSender {
     int finishData(int bytes, int kept, boolean more) {
         int before = openBytes;
         boolean small = bytes <= MOST_JOINING_BYTES && immediateData;
-        if (small && more) {
-            request.open();
+        boolean open = small && more;
+        if (open) {
+            request.hints(SendHints.OPEN);
         }
         if (small && before > 0 && before <= ImmediateData.MAX_ARGUMENT - bytes) {
-            request.joining(ImmediateData.data(before + bytes));
+            request.hints(SendHints.JOINING, ImmediateData.data(before + bytes));
         }
-        boolean open = request.isOpen();
         int result = finish(WorkRequestId.DATA, bytes, kept, ImmediateData.data(bytes));
-        if (result == QueuePair.JOINED) {
+        if (result == SendHints.JOINED) {
             openBytes = before + bytes;
         } else if (open && result == QueuePair.POSTED) {
             openBytes = bytes;
@@ -252,7 +254,7 @@ final class MessageSender {
 
     /** Whether a post was not taken. */
     static boolean isError(int result) {
-        return result != QueuePair.POSTED && result != QueuePair.JOINED;
+        return result != QueuePair.POSTED && result != SendHints.JOINED;
     }
 
     /** Doubles the room of a full ring: each request stays where it is, or moves up by as much as there was. */

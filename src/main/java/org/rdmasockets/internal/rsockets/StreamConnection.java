@@ -6,6 +6,7 @@ import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.SendRequest;
+import org.rdmasockets.verbs.spi.SendHints;
 
 /**
  * One end of a byte stream. Completions and other events go in, requests come out, and no method waits: what is not
@@ -309,7 +310,7 @@ public final class StreamConnection {
             if (count <= 0) {
                 break;
             }
-            SendRequest request = flow.begin().relaxed();
+            SendRequest request = flow.begin().hints(SendHints.RELAXED);
             ring.place(bytes, offset + taken, count, request);
             finish(count, sendQueue.isInline(count) ? 0 : ring.keep(count));
             taken += count;

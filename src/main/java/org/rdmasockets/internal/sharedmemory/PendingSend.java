@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import org.rdmasockets.internal.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.SendRequest;
+import org.rdmasockets.verbs.spi.SendHints;
 
 /**
  * A request of a send queue whose memory part, if any, is done: what is left is to tell the peer, where it must know,
@@ -57,8 +58,9 @@ final class PendingSend {
         boolean tellingWrite = opcode == SendRequest.Opcode.WRITE_WITH_IMMEDIATE;
         send = opcode == SendRequest.Opcode.SEND || opcode == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
         hasImmediate = tellingWrite || opcode == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
-        open = tellingWrite && request.isOpen();
-        joining = tellingWrite && request.isJoining();
+        int hints = tellingWrite ? request.hints() : 0;
+        open = (hints & SendHints.OPEN) != 0;
+        joining = (hints & SendHints.JOINING) != 0;
         joinedImmediate = request.joinedImmediate();
     }
 

@@ -12,6 +12,7 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.ScatterGatherList;
 import org.rdmasockets.verbs.SendRequest;
+import org.rdmasockets.verbs.spi.SendHints;
 
 /**
  * The send queue of a queue pair. The memory part of a request, here or at the peer, is done inside the post, in the
@@ -89,7 +90,7 @@ final class SendQueue implements Deadlines.Expiring {
         return notReadyRetries;
     }
 
-    /** Posts a request: {@link QueuePair#POSTED}, {@link QueuePair#JOINED} or an error number. */
+    /** Posts a request: {@link QueuePair#POSTED}, {@link SendHints#JOINED} or an error number. */
     int post(SendRequest request) {
         StackRoom.ensureSection(); // memory that is entered has to be left
         int result;
@@ -155,7 +156,7 @@ final class SendQueue implements Deadlines.Expiring {
         } finally {
             leaveAll(entered && !array ? request : null);
         }
-        return current.joined ? QueuePair.JOINED : QueuePair.POSTED;
+        return current.joined ? SendHints.JOINED : QueuePair.POSTED;
     }
 
     /** Ends what the post has begun; the request is null if its pieces are not entered. */
@@ -224,7 +225,8 @@ final class SendQueue implements Deadlines.Expiring {
         if (reached == null) {
             return refused();
         }
-        if (length <= inlineBytes && array != null && tells && waits == 0 && request.isRelaxed()) {
+        if (length <= inlineBytes && array != null && tells && waits == 0
+                && (request.hints() & SendHints.RELAXED) != 0) {
             inlineBytes -= (short) length;
             current.inlineTarget = reached;
             return Status.SUCCESS;

@@ -16,6 +16,7 @@ import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.ReceiveRequest;
 import org.rdmasockets.verbs.ScatterGatherList;
 import org.rdmasockets.verbs.SendRequest;
+import org.rdmasockets.verbs.spi.SendHints;
 
 /**
  * A queue pair that keeps what is posted, and fails the test when a rule of verbs is broken: queue depths, keys and
@@ -224,7 +225,7 @@ final class FakeQueuePair implements QueuePair {
         }
         outstandingSends.add(request.workRequestId());
         Send send = new Send(request, pieces, copiesAtPost);
-        if (copiesAtPost && request.isJoining() && open != null && sends.contains(open)) {
+        if (copiesAtPost && (request.hints() & SendHints.JOINING) != 0 && open != null && sends.contains(open)) {
             if (send.remoteAddress != open.remoteAddress + open.payload().length || send.remoteKey != open.remoteKey) {
                 throw new AssertionError("joins a message that ends elsewhere");
             }
@@ -233,10 +234,10 @@ final class FakeQueuePair implements QueuePair {
             SendRequest nothing = new SendRequest(1).write(request.workRequestId(), 0, 0);
             sends.add(new Send(request.isSignalled() ? nothing.signalled() : nothing, List.of(), false));
             joined++;
-            return JOINED;
+            return SendHints.JOINED;
         }
         if (send.needsReceive()) {
-            open = request.isOpen() ? send : null;
+            open = (request.hints() & SendHints.OPEN) != 0 ? send : null;
         }
         sends.add(send);
         return POSTED;

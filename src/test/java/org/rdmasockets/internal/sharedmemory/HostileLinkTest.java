@@ -39,6 +39,7 @@ import org.rdmasockets.verbs.ReceiveRequest;
 import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletions;
+import org.rdmasockets.verbs.spi.SendHints;
 
 /**
  * A listener, and a peer whose link is well made and whose entries are not. The peer never reads its ring. Everything
@@ -260,8 +261,8 @@ class HostileLinkTest {
             List<QueuePair> pairs = new ArrayList<>();
             for (int i = 0; i < many; i++) {
                 pairs.add(accept(domain, queue));
-                SendRequest request = new SendRequest(1).write(i, target.segment().address() + i * bytes, key).relaxed()
-                        .bytes(data, 0, bytes).immediate(i);
+                SendRequest request = new SendRequest(1).write(i, target.segment().address() + i * bytes, key)
+                        .hints(SendHints.RELAXED).bytes(data, 0, bytes).immediate(i);
                 assertEquals(QueuePair.POSTED, pairs.get(i).postSend(request));
             }
             WorkCompletions done = queue.newBatch(many);
