@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -130,6 +131,7 @@ public final class EpollWait extends Guard {
 
     /** Ends a wait in progress, or the next one, early. Never blocks; harmless when closed. */
     public void wakeup() {
+        StackRoom.ensureSection(); // the count has to follow the flag
         if (!woken.getAndSet(true) && inside && enter()) {
             boolean counted = false;
             try {

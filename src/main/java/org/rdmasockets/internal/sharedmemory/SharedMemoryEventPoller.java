@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.sharedmemory.link.HubWaiter;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
@@ -150,12 +151,15 @@ final class SharedMemoryEventPoller implements EventPoller {
 
     /** Makes the waiting thread look again; cheap when none waits. */
     void signal() {
-        if (waiting.get() && waiting.getAndSet(false)) {
-            try {
-                waiter.wakeup();
-            } catch (Throwable e) {
-                waiting.set(true); // it waits yet
-                throw e;
+        if (waiting.get()) {
+            StackRoom.ensureSection(); // a thread that is no longer said to wait has to be woken
+            if (waiting.getAndSet(false)) {
+                try {
+                    waiter.wakeup();
+                } catch (Throwable e) {
+                    waiting.set(true); // it waits yet
+                    throw e;
+                }
             }
         }
     }
