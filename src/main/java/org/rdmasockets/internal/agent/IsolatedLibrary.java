@@ -3,6 +3,7 @@ package org.rdmasockets.internal.agent;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.PrintStream;
 import java.lang.instrument.Instrumentation;
 import java.lang.module.Configuration;
 import java.lang.module.ModuleDescriptor;
@@ -36,6 +37,7 @@ import java.util.jar.JarFile;
 public final class IsolatedLibrary extends ClassLoader implements Function<String, ClassLoader> {
     private static final String MODULE = "org.rdmasockets";
     private static final String OWN_PACKAGE = "org.rdmasockets.internal.agent";
+    private static final String DOCTOR_PACKAGE = "org.rdmasockets.internal.doctor";
     private static final String ENTRANCE = OWN_PACKAGE + ".Installation";
     private static final String LOG_SERVICE = "org.slf4j.spi.SLF4JServiceProvider";
     private static final String LOG_PROVIDER = OWN_PACKAGE + ".LogProvider";
@@ -83,7 +85,7 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
      * rules. An {@code IOException} has a message for people, others say that the JDK or the jar is not as expected.
      */
     public static void install(String rules, Instrumentation jvm) throws Throwable {
-        Module library = new IsolatedLibrary(jar()).define();
+        Module library = module(new IsolatedLibrary(jar()).define());
         // These packages have the sockets of TCP, those of UDP, and the switch of native access; only the library is
         // let in.
         jvm.redefineModule(Object.class.getModule(), Set.of(), Map.of(),
@@ -96,6 +98,22 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
         }
     }
 
+    /** Runs the doctor with arguments that follow its name; gives the status for the shell. */
+    public static int doctor(List<String> arguments) throws Throwable {
+        ModuleLayer.Controller library = new IsolatedLibrary(jar()).define();
+        library.enableNativeAccess(module(library)); // the manifest lets this class do so
+        try {
+            return (int) Class.forName(module(library), DOCTOR_PACKAGE + ".Doctor")
+                    .getMethod("run", List.class, PrintStream.class).invoke(null, arguments, System.out);
+        } catch (InvocationTargetException e) {
+            throw e.getCause();
+        }
+    }
+
+    private static Module module(ModuleLayer.Controller library) {
+        return library.layer().findModule(MODULE).orElseThrow();
+    }
+
     /** The agent's, wherever this class comes from: the application may have a copy, and earlier on the class path. */
     private static URI jar() throws IOException {
         String entry = FOLDER.concat(ENTRANCE.replace('.', '/')).concat(CLASS);
@@ -106,10 +124,10 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
         return URI.create(url.toString().substring("jar:".length(), url.toString().lastIndexOf("!/")));
     }
 
-    private Module define() {
+    private ModuleLayer.Controller define() {
         ModuleDescriptor.Builder builder = ModuleDescriptor.newModule(MODULE).packages(packages)
                 .requires("java.base").requires("java.instrument").exports(OWN_PACKAGE)
-                .uses(LOG_SERVICE).provides(LOG_SERVICE, List.of(LOG_PROVIDER));
+                .exports(DOCTOR_PACKAGE).uses(LOG_SERVICE).provides(LOG_SERVICE, List.of(LOG_PROVIDER));
         ModuleLayer boot = ModuleLayer.boot();
         for (String name : JDK_MODULES) {
             if (boot.findModule(name).isPresent()) {
@@ -118,7 +136,7 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
         }
         Finder finder = new Finder(new Reference(builder.build(), location));
         Configuration configuration = boot.configuration().resolve(finder, ModuleFinder.of(), Set.of(MODULE));
-        return boot.defineModules(configuration, this).findModule(MODULE).orElseThrow();
+        return ModuleLayer.defineModules(configuration, List.of(boot), this);
     }
 
     /** Loads every module of the layer. */

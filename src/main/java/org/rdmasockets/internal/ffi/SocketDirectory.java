@@ -127,8 +127,29 @@ public final class SocketDirectory {
             }
             problems.add(problem);
         }
-        throw new VerbsException("bind", Errno.ENOENT.number(), "name=" + name,
+        throw none("name=" + name, problems);
+    }
+
+    private static VerbsException none(String arguments, List<String> problems) {
+        return new VerbsException("bind", Errno.ENOENT.number(), arguments,
                 "no directory for the names of this user's sockets: " + String.join("; ", problems));
+    }
+
+    /**
+     * Where names are made, for a person: the directory is made unless it is there. Throws {@code ENOENT} with the
+     * reasons if there is no directory that only this user may write to.
+     */
+    public Path path() throws VerbsException {
+        List<String> problems = new ArrayList<>();
+        for (Path place : places) {
+            Path directoryHere = place.resolve(directory);
+            String problem = make(place, directoryHere);
+            if (problem == null) {
+                return directoryHere;
+            }
+            problems.add(problem);
+        }
+        throw none("", problems);
     }
 
     /** A process that started when another place was the first may have the name. */
