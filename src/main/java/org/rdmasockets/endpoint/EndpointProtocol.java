@@ -21,7 +21,8 @@ import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /**
  * The protocol of endpoints: what a connection is made of, what it takes in, whether it has failed, who waits, and its
- * last words. Under the inbox's protocol lock unless said otherwise; what allocate sets is set before all arrivals.
+ * last words. Methods are called with the inbox's protocol lock held, unless they say otherwise. The fields that
+ * allocate sets are set before anything arrives.
  */
 final class EndpointProtocol implements Protocol {
     private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
@@ -42,7 +43,7 @@ final class EndpointProtocol implements Protocol {
 
     final Settings settings;
     private final VerbsConnection connection;
-    /** The leases of this end, and those of the peer; set by allocate, as all that follows up to the receives. */
+    /** The leases of this end, and those of the peer; set by allocate, as all fields from here to the receives. */
     Lender lender;
     Borrower borrower;
     private int maxMessageBytes;
@@ -71,11 +72,11 @@ final class EndpointProtocol implements Protocol {
     EndpointException failure;
     /** A request has failed. That counts only once what arrived before is applied: the peer may have closed its end. */
     private EndpointException suspicion;
-    /** All have been told of the failure. */
+    /** All parts of this connection have been told of the failure. */
     private boolean told;
-    /** That was cut short by an Error; read by any thread. */
+    /** The telling has begun and not ended: if this stays true, an Error has cut it short. Read by any thread. */
     private volatile boolean halfFailed;
-    /** It has failed before this end was closed. */
+    /** The connection has failed before this end was closed. */
     private boolean failed;
 
     EndpointProtocol(Settings settings, VerbsConnection connection) {
@@ -83,7 +84,7 @@ final class EndpointProtocol implements Protocol {
         this.connection = connection;
     }
 
-    /** How much a request may move; a device that moves it inside the post must not take too long. */
+    /** How many bytes a request may move: a device that moves them inside the post must not take too long. */
     private static int pieceBytes(Device device) {
         if (device.supports(Capability.SOFTWARE_TRANSFER)) {
             return SOFTWARE_PIECE_BYTES;
@@ -132,7 +133,10 @@ final class EndpointProtocol implements Protocol {
                 Engine.RECEIVER_NOT_READY_RETRIES);
     }
 
-    /** Where the application posts the receives, a peer that finds none must not ask without pause. */
+    /**
+     * The pause of a peer that finds no receive, by its code. Where the application posts the receives, the peer must
+     * not ask without pause.
+     */
     @Override
     public int receiverNotReadyTimer() {
         return settings.raw ? RECEIVER_NOT_READY_TIMER : 0;
@@ -156,7 +160,10 @@ final class EndpointProtocol implements Protocol {
         return sends != null && sends.isOwing(); // null if it could not be made
     }
 
-    /** Where a completion proves nothing, the peer goes only when it sees this end go, if it could not be told. */
+    /**
+     * Tells the peer what is due. Where completions prove nothing, a peer that could not be told the last word goes
+     * only when it sees this end go: so this end goes.
+     */
     @Override
     public void settle() {
         tellAgain();
@@ -167,13 +174,13 @@ final class EndpointProtocol implements Protocol {
         }
     }
 
-    /** Something to do with the protocol lock. */
+    /** Work that needs the protocol lock. */
     @FunctionalInterface
     interface Work<T, E extends Exception> {
         T apply(EndpointProtocol link) throws E;
     }
 
-    /** Does it, after everything that has arrived was taken in. */
+    /** Does work with the protocol lock, after everything that has arrived was taken in. Any thread, without it. */
     <T, E extends Exception> T compute(Work<T, E> work) throws E {
         inbox.enter();
         try {
@@ -442,7 +449,7 @@ final class EndpointProtocol implements Protocol {
         return failure != null ? failure : suspicion;
     }
 
-    /** After the end, what the peer says matters for the last word that it is told, and for how long this end stays. */
+    /** After the end only this matters of a message: the peer's counts, for our last word, and whether it leaves. */
     private void onLate(Header header) throws Violation {
         if (header != null) {
             sends.acknowledge(header);
@@ -509,14 +516,14 @@ final class EndpointProtocol implements Protocol {
         }
     }
 
-    /** Finishes telling of the failure, if an {@code Error} has cut that short. */
+    /** Tells all of the failure again, if an {@code Error} has cut that short. */
     void tellAgain() {
         if (halfFailed) {
             fail(failure);
         }
     }
 
-    /** This connection is not used any more; what the device has may still arrive. */
+    /** Fails all that waits, once; what was posted to the device may still arrive. */
     private void close(EndpointException reason) {
         if (!told) {
             failure = failure == null ? reason : failure;

@@ -18,29 +18,30 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * One attempt to connect: address, route, resources, request, answer. The calling thread makes the resources while the
- * kernel looks for the way, and waits twice, for the way and for the answer. The set-up pool makes a request that waits
- * for the peer in the kernel, as on iWARP, and the resources of all virtual threads but one at a time. An attempt that
- * is given up is destroyed by the pool, or if a call of it is stuck in the kernel, by that thread later.
+ * kernel looks for the route, and waits twice: for the route and for the answer. The set-up pool does two things for
+ * it: it makes a request that waits for the peer in the kernel, as on iWARP, and it makes the resources for a virtual
+ * thread while another virtual thread makes its own. The pool destroys an attempt that is given up; if a call of the
+ * attempt is stuck in the kernel, the thread of that call destroys it later.
  */
 final class Dialer<P extends Protocol> implements ConnectionHandler, InterruptibleWait.Wait<Object> {
     /** The steps of the calling thread itself, but for a request that may wait for the peer. */
     private enum Step { MAKE, REQUEST, START }
 
-    /** The only one stands for an event: the peer's process does not run. */
+    /** Takes the place of an event: the peer's process is stopped. */
     private enum PeerStopped { PEER_STOPPED }
 
-    /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */
+    /** The first attempt within this host has at least so long, whatever its caller says: this process loads code. */
     private static final long FIRST_NANOS = TimeUnit.SECONDS.toNanos(2);
-    /** Where there is another way, the set-up pool is waited for so many times as long as a silent peer. */
+    /** If another transport can be tried, the set-up pool has so many times as long as a silent peer. */
     private static final int POOL_PATIENCE = 4;
     /** How often to try again to give an attempt up, and after which pause. */
     private static final int DESTROY_TRIES = 5;
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
-    /** How long a peer is silent before a look, and how often then: nothing tells that its process is stopped. */
+    /** How often to look whether the process of a silent peer is stopped: no event tells that. */
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** Reason code of a peer that cannot take one more request (InfiniBand specification, 12.6.7.2). */
     private static final int NO_RESOURCES = 3;
-    /** A virtual thread makes resources, for milliseconds: no second one does, which would hold one more carrier. */
+    /** A virtual thread makes resources and holds its carrier, for milliseconds: no second one does so meanwhile. */
     private static final AtomicBoolean PINNED = new AtomicBoolean();
 
     private final Engine engine;
@@ -68,9 +69,9 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
     private long deadlineNanos;
     /** The deadline is the caller's, not our own bound. */
     private boolean callersDeadline;
-    /** The end of its share of the time where there is another way, which has the rest. */
+    /** The end of this attempt's share of the time if another transport can be tried, which has the rest. */
     private long shareNanos;
-    /** How long a silent peer is waited for where there is another way; {@code Long.MAX_VALUE} for no such bound. */
+    /** Longest wait for a silent peer if another transport can be tried; {@code Long.MAX_VALUE} if none can. */
     private long silenceNanos;
     /** How long the calling thread has waited in all. */
     private long waitedNanos;
@@ -91,10 +92,11 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
     }
 
     /**
-     * Connects until the deadline, by {@code System.nanoTime}, {@code Long.MAX_VALUE} for the default bound; or until
-     * it has waited as long as silence says, {@code Long.MAX_VALUE} if there is no other way, unless the peer has
-     * acknowledged the request by then, or shorter if the peer is stopped. The time of this process itself,
-     * the first time, is not taken from the deadline. Throws as {@link Binding#connect} says.
+     * Connects, or throws as {@link Binding#connect} says. The deadline is a time of {@code System.nanoTime},
+     * {@code Long.MAX_VALUE} for the default bound. If another transport can be tried, {@code silence} bounds the wait
+     * for a peer that has not acknowledged the request, in nanoseconds, and the wait ends early if the peer is
+     * stopped; {@code Long.MAX_VALUE} if none can. The first attempt of an engine, which began at {@code begun}, loads
+     * code: the time for that does not count.
      */
     P dial(long deadline, long silence, long begun) throws IOException {
         long now = System.nanoTime();
@@ -117,11 +119,11 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
                 identifier.resolveAddress(remote, routeMillis);
             }
             if (!routed && !engine.mayBlock) {
-                expect(ConnectionEvent.RouteResolved.class); // between processes the memory belongs to the way
+                expect(ConnectionEvent.RouteResolved.class); // between processes the memory is that of their link
             }
             long begunMaking = System.nanoTime();
             perform(Step.MAKE);
-            if (first) { // the time that this process takes for it does not count as the peer's
+            if (first) { // this process has loaded code: that time does not count as the peer's
                 long took = System.nanoTime() - begunMaking;
                 deadlineNanos += took;
                 shareNanos += took;
@@ -159,7 +161,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         return aNanos - bNanos < 0 ? bNanos : aNanos;
     }
 
-    /** How long to wait yet: where there is another way, so that it has time, too. */
+    /** How long this attempt may still wait: less if another transport can be tried, which needs time, too. */
     private long leftNanos() {
         return hasOtherWay() ? Math.clamp(silenceNanos - waitedNanos, 0, InterruptibleWait.remaining(shareNanos))
                 : InterruptibleWait.remaining(deadlineNanos);
@@ -169,7 +171,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         return silenceNanos != Long.MAX_VALUE;
     }
 
-    /** Until when the set-up pool is waited for. */
+    /** When the wait for the set-up pool ends, by {@code System.nanoTime}. */
     private long poolNanos(Step step) {
         long now = System.nanoTime();
         return first && step == Step.MAKE
@@ -249,7 +251,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         }
     }
 
-    /** The next event; looks now and then whether anything can be expected at all. */
+    /** The next event; looks now and then whether the peer's process is stopped. */
     @Override
     public Object within(long nanos) throws InterruptedException {
         long end = System.nanoTime() + nanos;
@@ -271,7 +273,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         return new ConnectException("Connection refused: " + remote + " (status " + rejected.status() + ")");
     }
 
-    /** The kernel's own timeouts are as long as it was told, and may be late by what was done meanwhile. */
+    /** A timeout of the kernel counts as the caller's if the deadline is near: it is as long, and may come late. */
     private IOException failed(String call, int errorNumber, String reason) throws IOException {
         boolean callersTimeIsOver = callersDeadline
                 && InterruptibleWait.remaining(deadlineNanos) < TimeUnit.SECONDS.toNanos(1);
@@ -282,7 +284,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
                 reason.isEmpty() ? Errno.of(errorNumber).remedy() : reason));
     }
 
-    /** Takes a step; if it may wait for the peer, or keep others from running, has it taken and waits for that. */
+    /** Takes a step, or waits for the set-up pool to take it: if it may wait for the peer, or hold a second carrier. */
     private void perform(Step step) throws IOException {
         boolean pins = step == Step.MAKE && engine.mayBlock && Thread.currentThread().isVirtual();
         if (step == Step.REQUEST && !identifier.device().supports(Capability.COMPLETION_IS_DELIVERY)) {
@@ -327,7 +329,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         }
     }
 
-    /** A task that takes too long there counts as a wait for others: it is remembered, and not soon tried again. */
+    /** Waits for the set-up pool. If that takes too long, it counts as waited for others, see {@link #waitedNanos}. */
     private void await(CompletableFuture<?> outcome, long untilNanos) throws IOException {
         long begun = System.nanoTime();
         synchronized (this) {

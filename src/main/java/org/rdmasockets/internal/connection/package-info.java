@@ -1,5 +1,5 @@
 /**
- * One connection, one listener, and the engine under both: the glue that waits.
+ * One connection, one listener, and the engine under both: protocol, memory and waiting come together here.
  *
  * <p>A {@link org.rdmasockets.internal.connection.Connection} goes over verbs or over TCP, and so does a
  * {@link org.rdmasockets.internal.connection.Listener}, which leaves its connections in an
@@ -17,16 +17,16 @@
  *
  * <p>The transfers of a connection that copy nothing are its
  * {@link org.rdmasockets.internal.connection.ZeroCopyTransfers}, made when they are asked for. Memory that an
- * application sees is either never another connection's, or seen through an arena that ends before.
+ * application sees never becomes another connection's; or the application sees it through an arena that ends before.
  *
  * <p>Threads: the caller's own, virtual or platform; each engine's poller, which dispatches and starts what was
  * accepted; the platform thread that waits in each TCP listener's accept; and the one set-up pool of two threads, where
  * the calls run that may block in the kernel while no thread waits for them (accepting, registering more memory,
- * tearing down) or that may wait for a peer (connecting over iWARP). A thread that connects makes the resources itself,
- * while the kernel looks for the way, and waits for the way and for the answer; of virtual threads one at a time does,
- * since it holds its carrier meanwhile, and the pool does it for others. Where a provider has no calls that block
- * ({@code TransportProvider.mayBlock}), the caller's thread and the poller set up and tear down themselves, so that a
- * connect waits once. Nothing here holds a lock while it waits, except the callers' own.
+ * tearing down) or that may wait for a peer (connecting over iWARP). A thread that connects makes the resources itself
+ * while the kernel looks for the route, and waits twice, for the route and for the answer. A virtual thread holds its
+ * carrier while it makes them: so only one at a time does, and the pool makes those of the others. Where a provider has
+ * no calls that block ({@code TransportProvider.mayBlock}), the caller's thread and the poller set up and tear down
+ * themselves, so that a connect waits once. Nothing here holds a lock while it waits, except the callers' own.
  *
  * <p>Lifetime: a connection is kept by the engine's registry from its set-up until its teardown has ended, whatever the
  * application does with its socket; teardown takes one order: queue pair, memory regions, protection domain,

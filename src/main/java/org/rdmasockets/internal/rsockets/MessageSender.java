@@ -13,10 +13,11 @@ import org.rdmasockets.verbs.spi.SendHints;
  * and RoCE, a write with immediate data, or several that have joined; on iWARP a send, after a write for a payload.
  *
  * <p>Requests are numbered by the slots of a ring and complete in that order, so one completion also stands for all
- * requests before it. Of data on InfiniBand only so many are signalled that a sender never waits for one that is not:
- * the last of each quarter of the slots, or of the send ring. Requests after the last signalled one are confirmed when
- * {@link StreamConnection#confirm} asks for it, see {@link #isUnsignalled}. On iWARP all are signalled, also the write
- * before its message: the completion of the message alone would not show that the kernel has let go of the payload.
+ * requests before it. On InfiniBand and RoCE one request of data is signalled in each quarter of the slots, and of the
+ * send ring: so a sender that waits for room never waits for a completion that does not come. Requests after the last
+ * signalled one are confirmed when {@link StreamConnection#confirm} asks for it, see {@link #isUnsignalled}. On iWARP
+ * all are signalled, also the write before its message: the completion of the message alone would not show that the
+ * kernel has let go of the payload.
  *
  * <p>A read has a slot of its own, and one is outstanding at most: soft-iWARP completes it after what was posted later.
  *
@@ -31,7 +32,7 @@ final class MessageSender {
     private static final int KIND_SHIFT = 29;
     /** So many requests can be outstanding before anything is allocated; a power of two. */
     private static final int FIRST_ROOM = 2;
-    /** Data that is longer than this has a message of its own: that costs little then. */
+    /** Longer data has a message of its own, which costs little beside the data. */
     private static final int MOST_JOINING_BYTES = 4 << 10;
     /** Data is signalled once in this part of the slots and of the send ring. */
     private static final int SIGNAL_PART = 4;
@@ -48,7 +49,7 @@ final class MessageSender {
     private final int mostUnsignalled;
     private final SendRequest request = new SendRequest(StreamSettings.MOST_SEND_ELEMENTS);
     final SendBuffer ring;
-    /** All that is outstanding, each at its number since the start; a power of two, as large as it had to be so far. */
+    /** Kind and kept bytes of each outstanding request, at its number since the start; the length is a power of two. */
     private int[] requests = new int[FIRST_ROOM];
     /** The slot of the next request. */
     private int head;
@@ -63,7 +64,7 @@ final class MessageSender {
     /** How long the last message is if it is data that may be added to, otherwise 0. */
     private int openBytes;
 
-    /** Where messages lie that are sent, and the chunks that they announce. */
+    /** Where outgoing messages lie, and if {@code entries}, the announcements of chunks that go with them. */
     private record Stage(MemoryRegion region, RegionLayout layout, boolean entries) {}
 
     /** An empty queue; the region is null if there is none, the base is the connection's part of identifiers. */
@@ -79,10 +80,10 @@ final class MessageSender {
         this.ring = ring;
     }
 
-    /** Adds to a request what announces a chunk, in a slot below {@link #CONTROL_SLOTS} unless the device copies it. */
+    /** Adds the entry that announces a chunk; unless the device copies it, it lies in a slot below CONTROL_SLOTS. */
     void addEntry(SendRequest announcing, byte[] entry, int slot) {
         if (stage == null || !stage.entries) {
-            // Not written again before the peer has taken it.
+            // The peer's place for it is not written again before the peer has taken it.
             announcing.hints(SendHints.RELAXED).bytes(entry, 0, entry.length);
             return;
         }
@@ -123,8 +124,9 @@ final class MessageSender {
     }
 
     /**
-     * Posts data that was begun: {@code POSTED}, {@code JOINED} or an error number. It may join the message before, if
-     * that ended where this begins and the peer has not taken it; {@code more} may follow before it answers.
+     * Posts data that was begun: {@code POSTED}, {@code JOINED} or an error number. The data may join the message
+     * before it, if that ended where this data begins and the peer has not taken it; {@code more} if further data may
+     * follow before the peer answers.
      */
     int finishData(int bytes, int kept, boolean more) {
         int before = openBytes;
@@ -145,7 +147,7 @@ final class MessageSender {
         return result;
     }
 
-    /** Lets the next data have a message of its own: it goes elsewhere. */
+    /** Lets the next data have a message of its own, because it goes to another place. */
     void close() {
         openBytes = 0;
     }
@@ -191,7 +193,7 @@ final class MessageSender {
         return post(kind, kept);
     }
 
-    /** Whether the last request is outstanding, as far as is known, and nothing posted will show its completion. */
+    /** Whether the last request may be outstanding, and no request that was posted will show that it completed. */
     boolean isUnsignalled() {
         return unsignalled > 0;
     }
@@ -273,7 +275,10 @@ final class MessageSender {
         }
     }
 
-    /** Retires a request and all before it, of a read only that; tells what they kept of the ring, 0 if done before. */
+    /**
+     * Retires a request and all before it; a read retires alone. Gives how many bytes they kept of the send ring, 0 if
+     * they were retired before.
+     */
     int complete(long workRequestId) {
         if (WorkRequestId.kind(workRequestId) == WorkRequestId.POSITION) {
             reading = false;

@@ -33,7 +33,8 @@ public final class StreamConnection {
     private final StreamMemory memory;
     final ShutdownState closing;
     /**
-     * The flow that the ends have agreed on; until then, one that takes early messages. And the bytes it has received.
+     * The flow that the ends have agreed on, and the bytes that it has received; until then, a flow that keeps early
+     * messages.
      */
     private Flow flow;
     private Received received;
@@ -55,8 +56,8 @@ public final class StreamConnection {
      * @param queuePair with {@link StreamSettings#sendElements}, one receive element and the depths of the settings
      * @param sendRegion at least {@link StreamSettings#sendRegionBytes} with LOCAL_WRITE; null if that is 0
      * @param remoteRegion at least {@link StreamSettings#remoteRegionBytes} with LOCAL_WRITE and REMOTE_WRITE, and
-     *        REMOTE_READ for {@link FlowKind#READ_RING}; all zero, as a device allocates it: a peer that claims to have
-     *        written what it did not write must not make us show what another connection left there
+     *        REMOTE_READ for {@link FlowKind#READ_RING}; all zero, as a device allocates it: a peer may claim to have
+     *        written what it did not write, and must not make us show bytes that another connection left there
      * @param settings the sizes
      * @param workRequestIdBase goes into all work request identifiers; its low 24 bits are 0
      * @throws IllegalArgumentException if a region is too small, or the base has low bits
@@ -103,7 +104,7 @@ public final class StreamConnection {
         }
     }
 
-    /** Tells whether this end can talk to a peer; for a server that wants to reject before it accepts. */
+    /** Throws if this end cannot talk to a peer; for a server that wants to reject before it accepts. */
     public void check(ConnectData peer) throws SocketException {
         if (!settings().immediateData() && peer.bigEndian() != ConnectData.isNativeBigEndian()) {
             throw new SocketException("over iWARP, hosts of different byte order do not understand each other's"
@@ -146,7 +147,7 @@ public final class StreamConnection {
 
     /**
      * Begins to talk as the end that accepted. Over iWARP the other end sends first (RFC 5044, 7.1): soft-iWARP takes
-     * data behind its answer for an error. One that has nothing to say is not waited for in vain: see {@link #speak}.
+     * data behind its answer for an error. If the other end has nothing to say, {@link #speak} ends this end's wait.
      */
     public void startAccepted(ConnectData peer) throws SocketException {
         listening = !settings().immediateData();
@@ -173,7 +174,7 @@ public final class StreamConnection {
             sendQueue.ring.release(sendQueue.complete(workRequestId));
         }
         if (status != 0) {
-            if (!over && !closing.isPeerLeaving()) { // else the connection manager tells of its end
+            if (!over && !closing.isPeerLeaving()) { // of a peer that leaves, the connection manager tells the end
                 fail(StreamFailure.completion(workRequestId, status));
             }
         } else if (receive && !aborted) {
@@ -293,9 +294,9 @@ public final class StreamConnection {
     }
 
     /**
-     * Writes as much as can be taken now, perhaps 0, which is copied and posted; the next call goes on with the rest.
-     * Throws "Connection reset", or what the peer did wrong; "Broken pipe" if this direction is over, but for the first
-     * write after the peer's close.
+     * Copies and posts as many bytes as there is room for now, perhaps none, and tells how many; the next call goes on
+     * with the rest. Throws "Connection reset", or what the peer did wrong; "Broken pipe" if this direction is over,
+     * except in the first write after the peer's close.
      */
     public int write(byte[] bytes, int offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, bytes.length);
@@ -324,8 +325,8 @@ public final class StreamConnection {
     }
 
     /**
-     * Tells whether a write succeeds although the peer has closed: the first, as over TCP, if a send buffer would take
-     * what it has still to write.
+     * Tells whether a write succeeds although the peer has closed, so that its bytes are lost. As over TCP the first
+     * does, if the bytes that it has still to write would fit into a send buffer.
      */
     boolean losesWrite(int length) {
         return length <= settings().sendBufferBytes() && failure == null && !aborted && closing.loseWrite();
@@ -373,7 +374,7 @@ public final class StreamConnection {
         return canPlace() && flow.room() > 0;
     }
 
-    /** Whether a write can be posted of which the peer is not told. */
+    /** Whether data can be posted, apart from the room at the peer: a slot is free, and this direction is open. */
     boolean canPlace() {
         return !isSilent() && !isOutputOver() && sendQueue.hasDataSlot();
     }
@@ -393,7 +394,7 @@ public final class StreamConnection {
                 || aborted;
     }
 
-    /** Whether {@link #write} would do something; or, if it has begun something, {@link #directSender}. */
+    /** Whether {@link #write} would do something; if {@link #directSender} is not done, whether that can go on. */
     public boolean writable() {
         if (isAwaited()) {
             return directSender.isRead() || failure != null || aborted;
@@ -408,7 +409,7 @@ public final class StreamConnection {
         return aborted || failure != null && failure.violation() ? 0 : received.available();
     }
 
-    /** Whether a word about room or an end waits for a free slot: then a send completion matters also to a reader. */
+    /** Whether news of room or of an end waits for a free slot: then a send completion matters also to a reader. */
     public boolean creditOwed() {
         return owed;
     }
@@ -469,8 +470,9 @@ public final class StreamConnection {
     }
 
     /**
-     * Asks the peer's device for a sign of life, unless that or too much else is under way, or all is said. Over iWARP
-     * it may lie with the peer unseen, until something comes behind it: this does, if the peer was never heard.
+     * Asks the peer's device for a sign of life, unless such a question or too much else is under way, or all is said.
+     * Over iWARP the last words may lie with the peer unseen until something comes behind them. So, if the peer was
+     * never heard, this asks although all is said.
      */
     public void keepalive() {
         boolean over = closing.isFinished() && (heard || settings().immediateData());
@@ -489,8 +491,8 @@ public final class StreamConnection {
     }
 
     /**
-     * Lets the device show that what was written has completed, if nothing else would; when it matters, such as after a
-     * pause: until then a part of the send ring may seem in use. True if the device was asked by this call.
+     * Has the device show that the last writes have completed, if no request that was posted will: until then a part of
+     * the send ring may seem in use. For when that matters, such as after a pause. True if this call asked the device.
      */
     public boolean confirm() {
         if (!sendQueue.isUnsignalled()) {

@@ -20,11 +20,11 @@ import org.rdmasockets.verbs.spi.SendHints;
  * yet waits in order behind others that cannot be told either, with its bytes copied: so memory may be reused as soon
  * as a post returns.
  *
- * <p>A refusal by the peer fails the request only after what the peer told before was taken in: it may have said its
- * last word and left, and that word lies between processes, unread.
+ * <p>If the peer refuses a request, this end first takes in what the peer told before, and only then fails the request:
+ * the peer's disconnect may still lie unread in the ring.
  *
- * <p>The peer may see a write before it is told of an earlier send: a device may retry the send while the bytes of the
- * write are on their way, and the peer may only rely on what it was told.
+ * <p>The peer may see the bytes of a write before it is told of an earlier send. That is allowed: over a device, too, a
+ * send may be retried while the bytes of a later write arrive. The peer may rely only on what it was told.
  *
  * <p>The monitor is taken before that of any receive queue or completion queue. Nothing is called under it that takes
  * the lock of another send queue: what a failure means for the peer is done by {@link #settle}, after it was left.
@@ -32,7 +32,7 @@ import org.rdmasockets.verbs.spi.SendHints;
 final class SendQueue implements Deadlines.Expiring {
     private static final VarHandle LONG = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
     private static final int RETRY_FOR_EVER = 7;
-    /** Fewer bytes are copied while others of this process wait for the ring. */
+    /** So many bytes, or fewer, are copied with the ring locked: bytes and entry then go to the peer together. */
     private static final int FEW_BYTES = 4 << 10;
 
     private final SharedMemoryQueuePair owner;
@@ -60,11 +60,11 @@ final class SendQueue implements Deadlines.Expiring {
     private boolean failed;
     /** Whether {@link #settle} has to fail the peer; guarded by this. */
     private boolean peerAtFault;
-    /** Whether the request that was just posted waits until {@link #post} has called the peer; guarded by this. */
+    /** Whether the peer refused the request that was just posted, so that {@link #post} catches up; guarded by this. */
     private boolean behind;
     /** Whether a completion of this queue has to be reported; guarded by this. */
     private boolean unreported;
-    /** How many bytes of writes may still go along with what the peer is told, until one does not; guarded by this. */
+    /** How many bytes of writes may still travel inside their entries; 0 once a write did not; guarded by this. */
     private short inlineBytes;
 
     SendQueue(SharedMemoryQueuePair owner, SharedMemoryCompletionQueue completions) {
@@ -123,7 +123,7 @@ final class SendQueue implements Deadlines.Expiring {
         return result;
     }
 
-    /** Whether the caller has to report a completion of this queue. */
+    /** Whether the caller has to report a completion of this queue; only the first caller is told so. */
     private boolean takeUnreported() {
         boolean taken = unreported;
         unreported = false;
@@ -214,7 +214,7 @@ final class SendQueue implements Deadlines.Expiring {
         return changesHere(opcode) ? atomic(request, bytes) : Status.SUCCESS; // a send, or was refused before
     }
 
-    /** Copies to the peer's memory: an array, or else the pieces of the request; it tells the peer of that, or not. */
+    /** Copies the array, or the request's pieces if it is null, to the peer; {@code tells} if the peer is told next. */
     private int write(SendRequest request, byte[] array, long length, boolean tells) {
         if (length == 0) {
             peer.leaveAll();
@@ -367,7 +367,7 @@ final class SendQueue implements Deadlines.Expiring {
         }
     }
 
-    /** Tells the peer of the first that waits. To try may have brought what was left before, so that is reported. */
+    /** Tells the peer of the first that waits. The attempt may have completed something there, which is reported. */
     private boolean tellFirst() {
         boolean told = tell(waiting[head]);
         SharedMemoryCompletionQueue theirs = waiting[head].takeUnreported();
@@ -416,7 +416,7 @@ final class SendQueue implements Deadlines.Expiring {
         }
     }
 
-    /** Lets the channel know of completions, for threads that may hold locks of others. */
+    /** Tells the channel of completions. Unlike in {@link #post}, this thread takes no event: it may hold locks. */
     private void report() {
         if (takeUnreported()) {
             completions.report();

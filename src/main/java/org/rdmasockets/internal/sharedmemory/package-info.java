@@ -7,12 +7,15 @@
  * {@code Peer} is the other end as the send queue sees it: {@code LocalPeer} inside this process, {@code RemotePeer} in
  * another one; the former leaves writes with immediate data to the thread that polls there ({@code WriteQueue}).
  * {@code ConnectionPeer} is the same for connecting and disconnecting. Keys, bounds, access flags and lengths are
- * checked as a network card does it, with the same errors; one differs: between processes, a send that is too long for
- * the peer's receive has completed here by the time the peer finds out, and both queue pairs break. Between processes,
- * a write with immediate data may join the one before it until the peer has taken that; and a connection's first ones
- * that are relaxed and come from arrays bring their bytes, which the peer copies: an idle connection maps no memory of
- * the other process. Receives may be shared ({@code SharedMemorySharedReceiveQueue}). Datagrams of queue pairs
- * ({@code DatagramQueuePair}) stay within this process; those of sockets go to others, too ({@code DatagramPorts}).
+ * checked as a network card does it, with the same errors. One error differs: between processes, a send that is too
+ * long for the peer's receive has completed here by the time the peer finds out, and both queue pairs break. Receives
+ * may be shared ({@code SharedMemorySharedReceiveQueue}). Datagrams of queue pairs ({@code DatagramQueuePair}) stay
+ * within this process; those of sockets go to others, too ({@code DatagramPorts}).
+ *
+ * <p>Between processes two kinds of writes with immediate data cost less. A write may join the write before it, until
+ * the peer has taken that. And the first writes of a connection bring their bytes in their entries, if they come from
+ * arrays and have the hint {@code SendHints.RELAXED}; the peer copies the bytes. So an idle connection maps no memory
+ * of the other process.
  *
  * <p>Entries from another process come in by {@code LinkDispatcher}, which believes nothing: an entry that an honest
  * process never writes ends that link, and with it the connections to that process alone.

@@ -58,7 +58,8 @@ public final class RdmaSocketImpl extends SocketImpl {
     /** The bound connector, from bind until there is a connection, else null; protected by the state lock. */
     private Connector clientEnd;
     /**
-     * The resource that close releases, or else the safety net; null until there is one; protected by the state lock.
+     * The resource that close releases, or the cleaner if the application forgets to close. Null until there is one;
+     * protected by the state lock.
      */
     private HeldResource held;
     /** The local address for SO_BINDADDR, null while unbound; protected by the state lock. */
@@ -114,7 +115,7 @@ public final class RdmaSocketImpl extends SocketImpl {
         return connected;
     }
 
-    /** Holds something that close releases, or else the safety net; state lock held. */
+    /** Holds something that close releases, or the cleaner if the application forgets to close; state lock held. */
     private void hold(AutoCloseable resource) {
         if (held == null) {
             held = new HeldResource(this);
@@ -208,8 +209,8 @@ public final class RdmaSocketImpl extends SocketImpl {
     }
 
     /**
-     * The address to connect to. The wildcard stands for this host: by the address that the socket is bound to, if any,
-     * for a device that has it may lead nowhere else. A name that is not resolved stays, for a proxy.
+     * The address to connect to. The wildcard address stands for this host. It becomes the address that the socket is
+     * bound to, if any: a device with that address may not lead to another one. An unresolved name stays, for a proxy.
      */
     private static InetSocketAddress destination(InetSocketAddress target, InetAddress own)
             throws UnknownHostException {
@@ -236,7 +237,7 @@ public final class RdmaSocketImpl extends SocketImpl {
             end = clientEnd != null ? clientEnd : Connector.unbound(options.wantedTransport());
             hold(end);
         }
-        if (millis == 0) { // the JDK looks whether it is connected before a wait only if that takes a time
+        if (millis == 0) { // as in the JDK: only a connect with a timeout may succeed though interrupted
             InterruptibleWait.ensureNotInterrupted();
         }
         Connection made = end.connect(target, millis, wishes);
@@ -259,7 +260,7 @@ public final class RdmaSocketImpl extends SocketImpl {
         localAddress = connection.localAddress().getAddress();
         InetAddress remote = connection.remoteAddress().getAddress();
         if (address != remote && address != null && remote.toString().equals(address.toString())) {
-            address = remote; // one object, if also named alike; a proxy's destination may be a name alone
+            address = remote; // the same name and address: one object for both. A proxy's destination may be a name
         }
         options = options.connected(connection.transport(), reason, connection.streamKind());
         state = State.CONNECTED;
@@ -347,7 +348,7 @@ public final class RdmaSocketImpl extends SocketImpl {
                     clientEnd.close();
                 }
                 options = inherited.passedOn(options);
-                fd = null; // java.net has made one, which stands for nothing
+                fd = null; // java.net has made one, with no descriptor behind it
                 address = made.remoteAddress().getAddress();
                 port = made.remoteAddress().getPort();
                 adoptConnection(made, Acceptor.REASON);
@@ -469,8 +470,8 @@ public final class RdmaSocketImpl extends SocketImpl {
     }
 
     /**
-     * To wait for the turn is part of the operation: it counts for the timeout, which only reads have. As in the JDK,
-     * no interrupt ends this wait, or the thread that has the turn would lose the socket.
+     * Takes a turn. The wait for it counts for the timeout, which only reads have. As in the JDK, an interrupt does not
+     * end this wait: it would close the socket, also for the thread that has the turn.
      */
     private static void take(CallerLock turn, long deadlineNanos) throws IOException {
         if (turn.tryLock()) {
@@ -491,7 +492,7 @@ public final class RdmaSocketImpl extends SocketImpl {
 
     void endRead() {
         readTurn.unlock();
-        Reference.reachabilityFence(this); // or the safety net could close what is being read
+        Reference.reachabilityFence(this); // or the cleaner could close the connection during the read
     }
 
     /** Writes, waiting until everything is taken, and for other writers. */
@@ -572,11 +573,11 @@ public final class RdmaSocketImpl extends SocketImpl {
         }
         if (connected != null && lingerSeconds >= 0) {
             connected.close(lingerSeconds);
-            last.forget(); // else the safety net closes it
+            last.forget(); // it is closed: the cleaner has nothing to close any more
         } else if (last != null) {
             last.release();
         }
-        Reference.reachabilityFence(this); // or the safety net could release it meanwhile
+        Reference.reachabilityFence(this); // or the cleaner could release it meanwhile
     }
 
     // Options.
@@ -669,7 +670,7 @@ public final class RdmaSocketImpl extends SocketImpl {
         return value;
     }
 
-    /** Until it is connected, a socket keeps the wish, which makes the choice of TCP. */
+    /** A socket that is not connected keeps the wish: it then connects over TCP, which alone carries urgent data. */
     private synchronized void urgentInline(boolean on) throws SocketException {
         if (connection != null) {
             connection.urgentInline(on);

@@ -41,13 +41,13 @@ public final class CompletionInbox {
     /** The client's last word on this; written under protocolLock, read by threads that wake. */
     private volatile boolean creditOwed;
     private volatile Runnable orphanTask;
-    /** When the client hears of a backlog. */
+    /** The client hears of a backlog of so many bytes; the value of {@link #backlogBytes(int)}. */
     private volatile int backlogBytes = Integer.MAX_VALUE;
     /** Bytes that were offered since the start, wrapping around; written under the shard's cqLock. */
     private int arrivedBytes;
     /** Bytes of these that were applied; written under protocolLock. A stale value only tells of a backlog early. */
     private int takenBytes;
-    /** True since the orphan task or the client was told, until a thread enters; by TOLD. */
+    /** Whether the orphan task or the client was told of arrivals since a thread last entered; changed by TOLD. */
     private volatile boolean told;
     /** Why nothing more will come; set once, by FAILURE. The client hears of it after all that was offered. */
     private volatile Throwable failure;
@@ -55,7 +55,7 @@ public final class CompletionInbox {
     private int entries;
     /** Something was applied since the last exit; guarded by protocolLock. */
     private boolean applied;
-    /** The peer has sent something: before that it may have to start a thread first, and no thread spins. */
+    /** The peer has sent something. No thread spins before that: the peer may have to start a thread first. */
     private boolean heard;
     /** The client knows the failure; guarded by protocolLock. */
     private boolean failureApplied;
@@ -119,8 +119,8 @@ public final class CompletionInbox {
     /** Gives the client everything that was offered; protocolLock held. */
     private void applyAll() {
         entries++;
-        if (told) { // a volatile load between volatile stores of the callers and the looks at the queue
-            // Reads what getAndSet in tell wrote: a thread that finds true there has offered before this drain.
+        if (told) { // a volatile read, after the volatile stores of the callers and before the looks at the queue
+            // Pairs with getAndSet in tell: a thread that finds true there has offered before this drain.
             TOLD.getAndSet(this, false);
         }
         for (Completion c = arrived.relaxedPoll(); c != null; c = arrived.relaxedPoll()) {
@@ -185,7 +185,7 @@ public final class CompletionInbox {
         for (boolean owed = client.creditOwed(); owed != creditOwed; owed = client.creditOwed()) {
             creditOwed = owed; // before the look at told, as in awaitAndEnter
             if (owed) {
-                applyAll(); // a send completion that was offered before it could be seen that it matters
+                applyAll(); // takes in a send completion that was offered before its thread could see that it matters
             }
         }
     }
@@ -202,8 +202,8 @@ public final class CompletionInbox {
      * for never, and returns as {@link #enter} does: {@link #exit} must follow, however the wait ended;
      * {@link WaitResult#READY} wins when several are true. A client that becomes ready without an entry unparks this
      * thread. At most one thread waits for a role. The caller holds no lock that others need to make the client ready.
-     * Polls the completion queue for itself for a while, if the policy allows, then parks; it parks from here, because
-     * each parked frame takes a hundred bytes of the heap.
+     * Polls the completion queue for itself for a while, if the policy allows, and then parks. This method parks by
+     * itself, without a method for that: each frame of a parked thread takes a hundred bytes of the heap.
      */
     public WaitResult awaitAndEnter(Role role, long deadlineNanos) {
         assert !protocolLock.isHeldByCurrentThread() : "a wait would park with the protocol lock";
@@ -246,8 +246,8 @@ public final class CompletionInbox {
             throw e;
         } finally {
             shard.depart();
-            // Before the look at told, also volatile, and then at the inbox: a thread that still saw this one has
-            // offered before the entry below, which passes on a wake-up that was for the other role.
+            // This volatile store comes before the entry below, which reads told, also volatile, and then the inbox. So
+            // a thread that still saw this waiter has offered before that entry, which wakes the other role if need be.
             waiter.thread = null;
             if (interrupted) {
                 me.interrupt();
@@ -400,7 +400,7 @@ public final class CompletionInbox {
         return FAILURE.compareAndSet(this, null, cause);
     }
 
-    /** Wakes both waiters if they have not applied something: after an error in a thread that was to wake them. */
+    /** Wakes both waiters if something is not applied yet: the thread that was to wake them may have failed. */
     void wakeIfLeftBehind() {
         if (!arrived.isEmpty() || failure != null) {
             wakeBoth();
@@ -442,7 +442,7 @@ public final class CompletionInbox {
         }
     }
 
-    /** Whether a waiter is parked here: a look in case that finds a completion for it has found a lost wake-up. */
+    /** Whether a waiter is parked here: a lease that finds a completion for it has found a lost wake-up. */
     boolean hasParked() {
         Thread waitingReader = reader.thread;
         Thread waitingWriter = threadOf(writer);
@@ -470,11 +470,11 @@ public final class CompletionInbox {
     }
 
     /**
-     * From now on, what arrives while no thread waits runs a task, in the thread that brought it, and now if something
-     * is there already. It runs once for all that arrives until a thread calls {@link #enter}. It also runs in
-     * {@link #exit} of a thread that has applied something, the task's own thread included, so that it hears of
-     * everything. The task must not block or throw: it hands the work, which begins with {@code enter()} and does
-     * nothing if there is nothing to do, to another thread.
+     * Sets a task that runs when something arrives and no thread waits: in the thread that brought it, and now if
+     * something is there already. It runs once for all that arrives until a thread calls {@link #enter}. It also runs
+     * in the {@link #exit} of any thread that has applied something, the task's own thread included, so that it hears
+     * of everything. The task must not block or throw: it hands the work to another thread. The work begins with
+     * {@code enter()}, and does nothing if there is nothing to do.
      */
     public void onOrphan(Runnable task) {
         orphanTask = task;

@@ -56,11 +56,11 @@ public final class CompletionShard extends Padded {
     private WakeList spareList;
     /** The queue is armed, or its event is not yet handled. Written under cqLock. */
     private volatile boolean armed;
-    /** This poll is a look in case at an unarmed queue: then no waiter is parked here; guarded by cqLock. */
+    /** This poll is that of a lease, of an unarmed queue: no waiter should be parked here; guarded by cqLock. */
     private boolean looking;
     /** How many threads are parked here, or about to. */
     private final AtomicInteger parked = new AtomicInteger();
-    /** How often a thread has led, about: {@link #seenLeads} differs from it if one has. */
+    /** About how often threads have led; differs from {@link #seenLeads} if one has since the poller came by. */
     private int leads;
     /** {@link #leads} when the poller last came by; poller thread only. */
     private int seenLeads;
@@ -220,8 +220,8 @@ public final class CompletionShard extends Padded {
      * queue stays unarmed, left to the threads that lead, so that the poller must come by again. Poller thread only.
      */
     boolean service(boolean event) {
-        // An event that was taken leaves the queue armed in name: what comes while this thread is awake it finds here,
-        // so no other thread has to arm, and no peer to ring, until it arms and looks once more, below.
+        // After an event, armed stays true for now: while this thread is awake it finds here what comes, so no other
+        // thread has to arm, and no peer to ring. Below, it arms and polls once more.
         for (int left = event ? MAX_AWAKE_BATCHES : 1; left > 0 && deliver(!event) > 0; left--) {
             Thread.onSpinWait();
         }
@@ -239,7 +239,7 @@ public final class CompletionShard extends Padded {
         }
     }
 
-    /** Delivers one batch, perhaps as a look in case; how many completions there were. */
+    /** Delivers one batch, for a lease if {@code looks}; how many completions there were. */
     private int deliver(boolean looks) {
         cqLock.lock();
         looking = looks && !armed;
@@ -251,7 +251,10 @@ public final class CompletionShard extends Padded {
         drainRest(deliver(false));
     }
 
-    /** The queue gives the oldest first: after as many as fit, what is left came later. */
+    /**
+     * Delivers the rest if the first batch was full. The queue gives the oldest completions first: after as many as it
+     * has entries, all that are left came later.
+     */
     private void drainRest(int found) {
         for (int left = queue.entries() - found; found == batch.capacity() && left > 0; left -= found) {
             found = deliver(false);

@@ -105,7 +105,7 @@ public final class ClientConnection extends CallConnection {
         CallStream call = new CallStream(this, nextCall.incrementAndGet(), start.method(), start.deadlineNanos());
         if (!takePlace(start.deadlineNanos())) {
             call.end(Code.DEADLINE_EXCEEDED, "the time was over before the server could take one more call", null,
-                    Frame.NOT_BEGUN);
+                    unsent(start));
             return call;
         }
         try {
@@ -114,13 +114,18 @@ public final class ClientConnection extends CallConnection {
                 send(call, start, listener);
             } else {
                 over(call);
-                call.end(Code.UNAVAILABLE, "the server leaves", null, Frame.NOT_BEGUN);
+                call.end(Code.UNAVAILABLE, "the server leaves", null, unsent(start));
             }
         } catch (Throwable e) {
             over(call);
             throw e;
         }
         return call;
+    }
+
+    /** How a call ends that was not sent: it has not begun, but one that repeats a lost call may have run before. */
+    private static int unsent(Start start) {
+        return start.repeat() ? -1 : Frame.NOT_BEGUN;
     }
 
     private void send(CallStream call, Start start, Runnable listener) {
@@ -143,7 +148,7 @@ public final class ClientConnection extends CallConnection {
         if (!sendOrFail(frame, call, start.deadlineNanos())) {
             over(call);
             call.end(Code.DEADLINE_EXCEEDED, "the time was over before the connection could take one more call", null,
-                    Frame.NOT_BEGUN);
+                    unsent(start));
             call.signal();
         }
         if (failure() != null) {

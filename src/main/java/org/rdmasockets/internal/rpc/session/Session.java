@@ -4,9 +4,12 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 
-/** One end of a session, for one thread at a time. Times are nanoseconds of any clock that does not go back. */
+/**
+ * One end of a session, for one thread at a time. Times are nanoseconds of any clock that does not go back. Packets
+ * that carry data have numbers. A number modulo {@link #WINDOW} is its slot, for the sender and for the receiver.
+ */
 final class Session {
-    /** Numbers that may be on their way. */
+    /** So many numbers may be on their way at once. */
     static final int WINDOW = 64;
     private static final int SLOT = WINDOW - 1;
     /** A packet counts as lost once one has come that was sent so many transmissions later. */
@@ -44,17 +47,22 @@ final class Session {
     private final int[] flags = new int[WINDOW];
     /** The order of the last transmission of each slot. */
     private final long[] orders = new long[WINDOW];
+    /** Slots that the peer has, and those that count as lost and are to be sent again: a bit each. */
     private long acked;
     private long lost;
     private long firstUnacked;
     private long nextNumber;
     private long nextOrder;
+    /** The peer takes numbers below this. */
     private long limit = WINDOW;
+    /** The congestion window, in packets, and up to where it grows with each packet that came (RFC 9002). */
     private double congestion = 10;
     private double threshold = Double.MAX_VALUE;
-    /** Losses of transmissions before this order were answered already. */
+    /** The window was reduced already for losses of transmissions before this order. */
     private long recovery;
+    /** Packets that were sent and neither came nor count as lost. */
     private int inFlight;
+    /** The round trip and how it varies, smoothed (RFC 6298); the timer's length from them, and its doublings since. */
     private long smoothed;
     private long variation;
     private long timeout = FIRST_TIMEOUT;
@@ -63,23 +71,32 @@ final class Session {
     private long timer = Long.MAX_VALUE;
 
     // The receiving side.
+    /** Packets that wait for one before them, by slot. */
     private final byte[][] early = new byte[WINDOW][];
     private final int[] earlyFlags = new int[WINDOW];
+    /** All packets below this number have come. */
     private long expected;
-    /** The peer numbers its packets below this: what it was told at most. */
+    /** The peer may send numbers below this: the highest limit that it was told. */
     private long granted = WINDOW;
+    /** Bit i: the packet {@code expected + i} has come. */
     private long arrivedBits;
     private final ArrayDeque<byte[]> inbox = new ArrayDeque<>(0);
     private long inboxBytes;
     private long progress;
+    /** The message that is not whole yet, or null, and how many bytes of it have come. */
     private byte[] assembly;
     private int assembled;
     private boolean finArrived;
+    /** When the peer sent the last packet of data, or PING, by its clock: goes back with the next packet. */
     private int lastSentMicros;
+    /** Packets of data since the last packet to the peer, each of which acknowledges. */
     private int unanswered;
+    /** When an acknowledgement has to go out: MIN_VALUE for now, MAX_VALUE for none. */
     private long answerAt = Long.MAX_VALUE;
+    /** The last packet to the peer said that there is room. */
     private boolean roomTold = true;
 
+    /** When the peer was heard last, and when it was last asked for a sign of life. */
     private long heardAt;
     private long askedAt;
     private boolean pingWanted;
@@ -136,7 +153,7 @@ final class Session {
         return progress;
     }
 
-    /** Whether a packet is the next, and a message by itself, and nothing waits: it takes the room of a packet. */
+    /** Whether a packet is the next one and a whole message, and no message waits: it needs the room of one packet. */
     boolean isNextWhole(Packet packet) {
         return packet.number == expected && inbox.isEmpty()
                 && (packet.flags & (Packet.FIRST | Packet.LAST)) == (Packet.FIRST | Packet.LAST);

@@ -165,6 +165,20 @@ class ReadersTurnTest {
         assertArrayEquals(PING, second.poll());
     }
 
+    /** Its first sending may have reached the server: under a new number it would run twice. */
+    @Test
+    void aRepeatThatIsNotSentCountsAsLost() throws Exception {
+        ClientConnection over = connect(new Script(1));
+        over.close();
+        CallStream repeat = over.begin(new ClientConnection.Start("echo", null, PING, true, Long.MAX_VALUE, 1, 1, true),
+                null);
+        assertTrue(repeat.isLost());
+        assertFalse(repeat.isNotBegun());
+        CallStream first = over.begin(START, null);
+        assertTrue(first.isNotBegun());
+        assertFalse(first.isLost());
+    }
+
     /** A frame is lost with it, and others wait for that. */
     @Test
     void anErrorOfWhoReadsEndsTheConnectionForAll() throws Exception {
