@@ -33,6 +33,21 @@ class AgentJarTest {
         return Place.agent();
     }
 
+    /** The JVM may call native functions, so it says neither a warning nor a line of the log. */
+    @Test
+    void theJarIsAlsoADoctor() throws Exception {
+        List<String> options = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", jar().toString());
+        try (Program program = Program.start(Place.java(options, "doctor", "--json"))) {
+            String output = program.awaitSuccess();
+            assertTrue(output.startsWith("{\"system\":\"Java ") && output.endsWith("]}\n"), output);
+            assertTrue(output.contains("{\"level\":\"ok\",\"subject\":\"sharedmemory\""), output);
+        }
+        try (Program program = Program.start(Place.java(options, "nurse"))) {
+            assertEquals(2, program.awaitEnd());
+            assertTrue(program.output().startsWith("usage: java -jar "), program::output);
+        }
+    }
+
     /** A program configures its logging itself, in main. */
     @Test
     void theAgentItselfDoesNotLog() throws Exception {

@@ -1,11 +1,14 @@
 package org.rdmasockets.internal.doctor;
 
 import java.io.PrintStream;
+import java.lang.ref.Reference;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import java.util.stream.Collectors;
 
 /**
@@ -43,10 +46,19 @@ public final class Doctor {
             out.println("usage: " + USAGE);
             return WRONG_ARGUMENTS;
         }
+        Object quiet = ModuleLayer.boot().findModule("java.logging").isPresent() ? quietLog() : null;
         Doctor doctor = new Doctor(new Machine(Path.of("/proc")).findings(), address);
         out.print(json ? doctor.json() : doctor.text());
         out.flush();
+        Reference.reachabilityFence(quiet);
         return doctor.leadsThere() ? 0 : 1;
+    }
+
+    /** The findings say what the library's log would; as long as the result is held. */
+    private static Object quietLog() {
+        Logger all = Logger.getLogger("org.rdmasockets");
+        all.setLevel(Level.OFF);
+        return all;
     }
 
     /** An address that is written {@code HOST:PORT} or {@code [IPV6]:PORT}; null if it is not. */

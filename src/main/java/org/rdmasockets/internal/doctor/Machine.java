@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.rdmasockets.RdmaDevices;
+import org.rdmasockets.internal.ffi.SharedMemoryAvailability;
 import org.rdmasockets.internal.ffi.SocketDirectory;
 import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.verbs.Device;
@@ -119,7 +120,8 @@ final class Machine {
     private Finding mappings() {
         String subject = "vm.max_map_count";
         try {
-            long most = Long.parseLong(Files.readString(proc.resolve("sys/vm/max_map_count")).strip());
+            long most = Long.parseLong(SharedMemoryAvailability.read(
+                    proc.resolve("sys/vm/max_map_count")).strip());
             return most >= FEW_MAPPINGS ? Finding.ok(subject, "" + most)
                     : Finding.note(subject, most + " mappings of memory for a process: sysctl -w vm.max_map_count="
                             + FEW_MAPPINGS + ", or use fewer connections");

@@ -1,7 +1,9 @@
 package org.rdmasockets.internal.doctor;
 
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 import org.rdmasockets.RdmaSocket;
@@ -40,9 +42,18 @@ record Route(Transport transport, Transport taken, long connectMicros, String fa
                 best = Math.min(best, System.nanoTime() - start);
                 taken = socket.getOption(RdmaSocketOptions.TRANSPORT);
             } catch (IOException e) {
-                return new Route(transport, null, 0, e.getMessage() == null ? e.toString() : e.getMessage());
+                return new Route(transport, null, 0, why(e, transport));
             }
         }
         return new Route(transport, taken, best / 1_000, null);
+    }
+
+    private static String why(IOException e, Transport transport) {
+        if (e instanceof UnknownHostException) {
+            return "no address is known of the host " + e.getMessage();
+        }
+        boolean refused = e instanceof ConnectException && transport.is(Transport.SHARED_MEMORY);
+        return (e.getMessage() == null ? e.toString() : e.getMessage()) + (refused ? "; no process of this user in this "
+                + "network namespace listens there with an RdmaServerSocket" : "");
     }
 }
