@@ -4,8 +4,8 @@ package org.rdmasockets.internal.doctor;
  * One thing that the doctor has looked at.
  *
  * @param level how bad it is
- * @param subject what was looked at, such as {@code ibverbs} or {@code open files}
- * @param text what was found, and the remedy if it needs one
+ * @param subject the thing, such as {@code ibverbs} or {@code open files}
+ * @param text the finding, and the remedy if it needs one
  */
 record Finding(Level level, String subject, String text) {
     /** How bad a finding is. */
