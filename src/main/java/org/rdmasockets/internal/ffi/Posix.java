@@ -62,6 +62,7 @@ final class Posix {
     static final int MAP_FIXED = 0x10;
     static final int MAP_ANONYMOUS = 0x20;
     static final int MAP_NORESERVE = 0x4000;
+    static final int MADV_REMOVE = 9;
     static final int EFD_NONBLOCK = 0x800;
     static final int EFD_CLOEXEC = 0x80000;
     static final int EPOLL_CLOEXEC = 0x80000;
@@ -74,6 +75,7 @@ final class Posix {
     static final NativeFunction LSEEK = NativeFunction.returningLong("lseek");
     static final NativeFunction FSTATFS = NativeFunction.returningInt("fstatfs");
     static final NativeFunction MMAP = NativeFunction.returningLong("mmap");
+    static final NativeFunction MADVISE = NativeFunction.returningInt("madvise");
     private static final NativeFunction MUNMAP = NativeFunction.returningInt("munmap");
     static final NativeFunction CLOSE = NativeFunction.returningInt("close");
     static final NativeFunction GETEUID = NativeFunction.returningInt("geteuid");
