@@ -30,7 +30,9 @@ final class Mappings {
     /** The most that is held back before it is given back, the oldest first. */
     private static final int MOST_RETIRED = 256;
     private static final long MOST_RETIRED_BYTES = 1L << 30;
-    private static final int PRIVATE = Posix.MAP_PRIVATE | Posix.MAP_ANONYMOUS | Posix.MAP_NORESERVE;
+    /** Private memory in place of what is there. */
+    private static final int PRIVATE = Posix.MAP_PRIVATE | Posix.MAP_ANONYMOUS | Posix.MAP_NORESERVE
+            | Posix.MAP_FIXED;
 
     /** Mappings of this library; guarded by the class, as are all fields below. */
     private static int count;
@@ -122,7 +124,8 @@ final class Mappings {
 
     /** Puts harmless private memory in place of what {@link #map} mapped; false if the kernel did not do it. */
     static boolean empty(long address, long bytes) {
-        return Posix.mapOver(address, bytes, PRIVATE);
+        // Surely: memory of a peer would stay.
+        return Posix.MMAP.callSurely(Captured.IGNORED, address, bytes, Posix.PROT_READ_WRITE, PRIVATE, -1L) == address;
     }
 
     /** Empties pages of shared memory; false if the kernel refused. */
@@ -132,7 +135,7 @@ final class Mappings {
 
     /** Gives a range back whose addresses no code has. */
     static void unmap(long address, long bytes) {
-        Posix.unmap(address, bytes);
+        Posix.MUNMAP.callSurely(Captured.IGNORED, address, bytes, 0L, 0L, 0L);
         release();
     }
 

@@ -35,8 +35,8 @@ public final class PacketSocket extends Guard {
     final int descriptor;
     /** Whether others may have put packets into it, whose descriptors are closed with it: that can last. */
     private volatile boolean shared;
-    /** The set that watches this, or null. */
-    private volatile Epoll watchedBy;
+    /** The set that watches this, or null: the socket leaves it when it is closed, not when that has been done. */
+    volatile Epoll watchedBy;
 
     private PacketSocket(long descriptor, boolean shared) {
         this.descriptor = (int) descriptor;
@@ -218,11 +218,6 @@ public final class PacketSocket extends Guard {
                 leave();
             }
         }
-    }
-
-    /** Remembers the set that watches this: the socket leaves it when it is closed, not when that has been done. */
-    void watchedBy(Epoll set) {
-        watchedBy = set;
     }
 
     @Override
