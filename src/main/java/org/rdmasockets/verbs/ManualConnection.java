@@ -3,7 +3,6 @@ package org.rdmasockets.verbs;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Objects;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import org.rdmasockets.verbs.QueuePairAttributes.Field;
@@ -140,10 +139,7 @@ public final class ManualConnection {
     private static QueuePairAttributes overridden(QueuePairAttributes usual, QueuePairAttributes tuning,
             Set<Field> fields) {
         for (Field field : fields) {
-            OptionalInt wanted = tuning.get(field);
-            if (wanted.isPresent()) {
-                usual.set(field, wanted.getAsInt());
-            }
+            tuning.get(field).ifPresent(wanted -> usual.set(field, wanted));
         }
         return usual;
     }

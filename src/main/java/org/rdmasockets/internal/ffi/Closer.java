@@ -60,28 +60,30 @@ final class Closer implements Runnable {
 
     @Override
     public void run() {
-        boolean more = true;
-        while (more) {
+        while (true) {
             try {
                 Integer descriptor = next();
-                if (descriptor != null) {
-                    closeHere(descriptor);
-                } else {
-                    more = goesOn();
+                if (descriptor == null) {
+                    return;
                 }
+                closeHere(descriptor);
             } catch (InterruptedException | RuntimeException | Error e) {
-                more = true; // after any failure the next one is closed all the same
+                continue; // after any failure the next one is closed all the same
             }
         }
     }
 
-    /** The oldest descriptor, waiting for one a while; null if there is none then. */
+    /** The oldest descriptor, waiting for one a while; null if there is none then: this thread has left. */
     private static Integer next() throws InterruptedException {
         synchronized (WAITING) {
             if (WAITING.isEmpty()) {
                 WAITING.wait(IDLE_MILLIS);
             }
-            return WAITING.isEmpty() ? null : WAITING.removeFirst();
+            if (WAITING.isEmpty()) {
+                threads--;
+                return null;
+            }
+            return WAITING.removeFirst();
         }
     }
 
@@ -112,17 +114,6 @@ final class Closer implements Runnable {
             synchronized (WAITING) {
                 closing--;
             }
-        }
-    }
-
-    /** Whether something has come since; else this thread has left. */
-    private static boolean goesOn() {
-        synchronized (WAITING) {
-            if (WAITING.isEmpty()) {
-                threads--;
-                return false;
-            }
-            return true;
         }
     }
 }

@@ -19,7 +19,7 @@ public final class Epoll extends Guard {
     public static final int WRITABLE = 0x4;
 
     /** {@code struct epoll_event} is packed on x86-64 and aligned on aarch64. */
-    static final int DATA_OFFSET = System.getProperty("os.arch").equals("aarch64") ? 8 : 4;
+    static final int DATA_OFFSET = Posix.AARCH64 ? 8 : 4;
     static final int EVENT_BYTES = DATA_OFFSET + Long.BYTES;
 
     final int descriptor;
@@ -52,7 +52,7 @@ public final class Epoll extends Guard {
             throw new VerbsException("epoll_ctl", Errno.EBADF, "the socket is closed");
         }
         try {
-            socket.watchedBy(this);
+            socket.watchedBy = this;
             watch(socket.descriptor, interest, data);
         } finally {
             socket.leave();

@@ -47,18 +47,11 @@ public abstract class Guard implements AutoCloseable {
         return users < 0;
     }
 
-    /** Refuses new uses; true for the first caller. */
-    protected final boolean shut() {
-        int before = (int) USERS.getAndBitwiseOr(this, CLOSED);
-        if (before == 0) {
-            free();
-        }
-        return before >= 0;
-    }
-
     /** Refuses new uses, and frees as soon as the last one ends. Never waits; idempotent. */
     @Override
     public void close() {
-        shut();
+        if ((int) USERS.getAndBitwiseOr(this, CLOSED) == 0) {
+            free();
+        }
     }
 }

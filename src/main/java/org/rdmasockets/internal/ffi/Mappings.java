@@ -3,7 +3,7 @@ package org.rdmasockets.internal.ffi;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
@@ -17,6 +17,7 @@ import org.rdmasockets.verbs.VerbsException;
  * lands there and does no harm.
  */
 final class Mappings {
+    private static final Path LIMIT = Path.of("/proc/sys/vm/max_map_count");
     /** The kernel's limit unless it is told otherwise. */
     private static final int DEFAULT_MOST = 65_530;
     /** The least that is left to others, and as a part of all. */
@@ -29,7 +30,9 @@ final class Mappings {
     /** The most that is held back before it is given back, the oldest first. */
     private static final int MOST_RETIRED = 256;
     private static final long MOST_RETIRED_BYTES = 1L << 30;
-    private static final int PRIVATE = Posix.MAP_PRIVATE | Posix.MAP_ANONYMOUS | Posix.MAP_NORESERVE;
+    /** Private memory in place of what is there. */
+    private static final int PRIVATE = Posix.MAP_PRIVATE | Posix.MAP_ANONYMOUS | Posix.MAP_NORESERVE
+            | Posix.MAP_FIXED;
 
     /** Mappings of this library; guarded by the class, as are all fields below. */
     private static int count;
@@ -82,13 +85,11 @@ final class Mappings {
         return !refused;
     }
 
-    /** The kernel's limit. A file of /proc/sys answers the first read only, so that has to take all of it. */
+    /** The kernel's limit. */
     static int most() {
-        try (InputStream file = new FileInputStream("/proc/sys/vm/max_map_count")) {
-            byte[] digits = new byte[Long.BYTES * 4];
-            int length = file.read(digits);
-            return Integer.parseInt(new String(digits, 0, Math.max(0, length), StandardCharsets.US_ASCII).strip());
-        } catch (IOException | IllegalArgumentException e) { // a NumberFormatException would be loaded to be named
+        try {
+            return Integer.parseInt(SharedMemoryAvailability.read(LIMIT).strip());
+        } catch (IOException | IllegalArgumentException e) {
             return DEFAULT_MOST;
         }
     }
@@ -123,23 +124,18 @@ final class Mappings {
 
     /** Puts harmless private memory in place of what {@link #map} mapped; false if the kernel did not do it. */
     static boolean empty(long address, long bytes) {
-        return Posix.mapOver(address, bytes, PRIVATE);
-    }
-
-    /** Linked when it is needed: a process that only connects does not. */
-    private static final class Discarding {
-        private static final int REMOVE = 9;
-        private static final NativeFunction MADVISE = NativeFunction.returningInt("madvise");
+        // Surely: memory of a peer would stay.
+        return Posix.MMAP.callSurely(Captured.IGNORED, address, bytes, Posix.PROT_READ_WRITE, PRIVATE, -1L) == address;
     }
 
     /** Empties pages of shared memory; false if the kernel refused. */
     static boolean discard(long address, long bytes) {
-        return Discarding.MADVISE.call(address, bytes, Discarding.REMOVE) == 0;
+        return Posix.MADVISE.call(address, bytes, Posix.MADV_REMOVE) == 0;
     }
 
     /** Gives a range back whose addresses no code has. */
     static void unmap(long address, long bytes) {
-        Posix.unmap(address, bytes);
+        Posix.MUNMAP.callSurely(Captured.IGNORED, address, bytes, 0L, 0L, 0L);
         release();
     }
 

@@ -138,6 +138,11 @@ public class NativeFunction {
         address();
     }
 
+    /** Whether no library has the function, as an older version of one may not. */
+    public final boolean isMissing() {
+        return address == null && find() == null;
+    }
+
     private MemorySegment address() {
         MemorySegment found = address;
         if (found == null) {

@@ -5,9 +5,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.Objects;
-import java.util.StringTokenizer;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -20,8 +18,6 @@ public final class PacketSocket extends Guard {
     private static final int TYPE = Posix.SOCK_SEQPACKET | Posix.SOCK_NONBLOCK | Posix.SOCK_CLOEXEC;
     /** Longest name: {@code sun_path} without the zero byte at its end. */
     private static final int MAX_NAME_BYTES = 107;
-    private static final Path LIMITS = Path.of("/proc/self/limits");
-    private static final String OPEN_FILES = "Max open files";
     private static final int DEFAULT_DESCRIPTORS = 1024;
     private static final int OWNER_ONLY = 0600;
     /** Where {@code sun_path} begins in {@code struct sockaddr_un}. */
@@ -39,8 +35,8 @@ public final class PacketSocket extends Guard {
     final int descriptor;
     /** Whether others may have put packets into it, whose descriptors are closed with it: that can last. */
     private volatile boolean shared;
-    /** The set that watches this, or null. */
-    private volatile Epoll watchedBy;
+    /** The set that watches this, or null: the socket leaves it when it is closed, not when that has been done. */
+    volatile Epoll watchedBy;
 
     private PacketSocket(long descriptor, boolean shared) {
         this.descriptor = (int) descriptor;
@@ -161,9 +157,7 @@ public final class PacketSocket extends Guard {
     /** How many descriptors this process may have, as {@code ulimit -n} says it. */
     public static int mostDescriptors() {
         try {
-            String limits = SharedMemoryAvailability.read(LIMITS);
-            String behind = limits.substring(limits.indexOf(OPEN_FILES) + OPEN_FILES.length());
-            return (int) Math.min(Integer.MAX_VALUE, Long.parseLong(new StringTokenizer(behind).nextToken()));
+            return (int) Math.min(Integer.MAX_VALUE, Long.parseLong(SharedMemoryAvailability.limit("Max open files")));
         } catch (IOException | RuntimeException e) {
             return DEFAULT_DESCRIPTORS; // hidden, or unlimited
         }
@@ -224,11 +218,6 @@ public final class PacketSocket extends Guard {
                 leave();
             }
         }
-    }
-
-    /** Remembers the set that watches this: the socket leaves it when it is closed, not when that has been done. */
-    void watchedBy(Epoll set) {
-        watchedBy = set;
     }
 
     @Override

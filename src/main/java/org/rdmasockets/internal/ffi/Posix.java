@@ -22,7 +22,7 @@ final class Posix {
     static final int SO_PEERCRED = 17;
     /** Linux 6.16 and newer. */
     static final int SO_PASSRIGHTS = 83;
-    private static final boolean AARCH64 = System.getProperty("os.arch").equals("aarch64");
+    static final boolean AARCH64 = System.getProperty("os.arch").equals("aarch64");
     static final int O_DIRECTORY = AARCH64 ? 0x4000 : 0x10000;
     static final int O_CLOEXEC = 0x80000;
     /** The number of {@code newfstatat}, and the offsets in {@code struct stat}: C's {@code stat} is glibc's own. */
@@ -62,6 +62,7 @@ final class Posix {
     static final int MAP_FIXED = 0x10;
     static final int MAP_ANONYMOUS = 0x20;
     static final int MAP_NORESERVE = 0x4000;
+    static final int MADV_REMOVE = 9;
     static final int EFD_NONBLOCK = 0x800;
     static final int EFD_CLOEXEC = 0x80000;
     static final int EPOLL_CLOEXEC = 0x80000;
@@ -74,7 +75,8 @@ final class Posix {
     static final NativeFunction LSEEK = NativeFunction.returningLong("lseek");
     static final NativeFunction FSTATFS = NativeFunction.returningInt("fstatfs");
     static final NativeFunction MMAP = NativeFunction.returningLong("mmap");
-    private static final NativeFunction MUNMAP = NativeFunction.returningInt("munmap");
+    static final NativeFunction MADVISE = NativeFunction.returningInt("madvise");
+    static final NativeFunction MUNMAP = NativeFunction.returningInt("munmap");
     static final NativeFunction CLOSE = NativeFunction.returningInt("close");
     static final NativeFunction GETEUID = NativeFunction.returningInt("geteuid");
     static final NativeFunction SOCKET = NativeFunction.returningInt("socket");
@@ -169,16 +171,6 @@ final class Posix {
     /** {@code close}, whatever this thread lacks: the descriptor would be lost for ever. */
     static void close(int descriptor) {
         CLOSE.callSurely(Captured.IGNORED, descriptor, 0L, 0L, 0L, 0L);
-    }
-
-    /** {@code mmap} in place of what is there, likewise: memory of a peer would stay. */
-    static boolean mapOver(long address, long bytes, int flags) {
-        return MMAP.callSurely(Captured.IGNORED, address, bytes, PROT_READ_WRITE, flags | MAP_FIXED, -1L) == address;
-    }
-
-    /** {@code munmap}, likewise. */
-    static void unmap(long address, long bytes) {
-        MUNMAP.callSurely(Captured.IGNORED, address, bytes, 0L, 0L, 0L);
     }
 
     /** {@code send} of one byte without waiting; a full or dead socket refuses, and its reader knows anyway. */

@@ -69,7 +69,7 @@ public class SharedMapping extends Guard {
         memory = Posix.memoryAt(0, bytes);
         behind = null;
         own = false;
-        shut();
+        super.close();
     }
 
     /** The part of the memory that is shown. */

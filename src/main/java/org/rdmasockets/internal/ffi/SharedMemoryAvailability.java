@@ -8,12 +8,14 @@ import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.StringTokenizer;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Finds out why processes cannot share memory here, as a sentence with the remedy. Harmless on every machine. */
 public final class SharedMemoryAvailability {
     private static final Set<String> ARCHITECTURES = Set.of("amd64", "x86_64", "aarch64");
     private static final long TRIAL_BYTES = 4096;
+    private static final Path LIMITS = Path.of("/proc/self/limits");
     private static final Path OVERCOMMIT = Path.of("/proc/sys/vm/overcommit_memory");
     private static final int MOST_BYTES = 4096;
     private static final String NEVER_OVERCOMMIT = "2";
@@ -92,6 +94,12 @@ public final class SharedMemoryAvailability {
         } catch (VerbsException e) {
             return Optional.of("Processes cannot share memory here: " + e.getMessage());
         }
+    }
+
+    /** A limit of this process, as {@code ulimit} sets it: a number, or {@code unlimited}. Throws if it is hidden. */
+    public static String limit(String name) throws IOException {
+        String limits = read(LIMITS);
+        return new StringTokenizer(limits.substring(limits.indexOf(name) + name.length())).nextToken();
     }
 
     /**

@@ -7,6 +7,7 @@ import org.rdmasockets.internal.ffi.Captured;
 import org.rdmasockets.internal.ffi.NativeFunction;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -114,6 +115,13 @@ final class ControlCall extends NativeFunction {
         return IbverbsRemedies.of(name, errorNumber);
     }
 
+    private void requireThere(Object text) throws VerbsException {
+        if (isMissing()) {
+            throw new VerbsException(name, Errno.ENOSYS.number(), text.toString(),
+                    "the library that is installed has no such function: install a newer rdma-core");
+        }
+    }
+
     private long invoke(Captured captured, Object[] arguments) {
         long[] all = new long[arguments.length];
         for (int i = 0; i < all.length; i++) {
@@ -151,6 +159,7 @@ final class ControlCall extends NativeFunction {
      * @throws VerbsException if it failed
      */
     void check(Object text, Object... arguments) throws VerbsException {
+        requireThere(text);
         int error = error(arguments);
         if (error != 0) {
             throw failure(error, text.toString());
@@ -187,6 +196,7 @@ final class ControlCall extends NativeFunction {
      * @throws VerbsException if it was NULL
      */
     MemorySegment pointer(Object text, Object... arguments) throws VerbsException {
+        requireThere(text);
         try (Arena arena = Arena.ofConfined()) {
             Captured captured = new Captured(arena);
             long result = invoke(captured, arguments);

@@ -53,7 +53,7 @@ final class DeviceTable {
 
     private static DeviceInfo info(MemorySegment device) throws VerbsException {
         String name = ControlCall.IBV_GET_DEVICE_NAME.pointer("", device).getString(0);
-        long guid = ByteOrders.fromNetwork(ControlCall.IBV_GET_DEVICE_GUID.run(device));
+        long guid = Long.reverseBytes(ControlCall.IBV_GET_DEVICE_GUID.run(device));
         return new DeviceInfo(name, guid, transport(ibv_device.transport_type(device), name));
     }
 

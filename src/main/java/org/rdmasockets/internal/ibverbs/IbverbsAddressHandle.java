@@ -5,7 +5,6 @@ import java.lang.foreign.MemorySegment;
 import org.rdmasockets.internal.ibverbs.generated.ibv_ah_attr;
 import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.Capability;
-import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.VerbsException;
@@ -16,27 +15,14 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
     /** The {@code ibv_ah}, for callers that have entered this. */
     final MemorySegment pointer;
 
-    /** How a native handle is made. */
-    private interface Making {
-        MemorySegment make() throws VerbsException;
-    }
-
-    private IbverbsAddressHandle(IbverbsProtectionDomain domain, ControlCall call, int port, Making making)
-            throws VerbsException {
+    private IbverbsAddressHandle(IbverbsProtectionDomain domain, ControlCall call, int port,
+            Making<MemorySegment> making) throws VerbsException {
+        super("address handle");
         this.domain = domain;
-        IbverbsDevice device = (IbverbsDevice) domain.device();
-        if (!device.supports(Capability.DATAGRAMS)) {
-            throw new VerbsException(call.name, Errno.EOPNOTSUPP.number(), "device=" + device,
-                    "this device has no datagrams (Capability.DATAGRAMS)");
-        }
+        IbverbsDevice device = domain.device();
+        device.require(Capability.DATAGRAMS, call, "device=" + device, "this device has no datagrams");
         device.checkPort(call.name, port);
-        domain.retain(call);
-        try {
-            pointer = making.make();
-        } catch (Throwable e) {
-            domain.release();
-            throw e;
-        }
+        pointer = domain.makeChild(call, making);
     }
 
     /** Makes a handle from a path. */
@@ -46,7 +32,7 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
         return new IbverbsAddressHandle(domain, call, port, () -> {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment attr = ibv_ah_attr.allocate(arena);
-                ModifyAttributes.fill(attr, path, port);
+                QueuePairAttributeCodec.fill(attr, path, port);
                 return call.pointer("device=" + domain.device() + ", port=" + port + ", " + path, domain.pointer,
                         attr);
             }
@@ -73,11 +59,6 @@ final class IbverbsAddressHandle extends NativeHandle implements AddressHandle {
     @Override
     public ProtectionDomain domain() {
         return domain;
-    }
-
-    @Override
-    String what() {
-        return "address handle";
     }
 
     @Override

@@ -41,30 +41,18 @@ final class IbverbsCalls {
         }
     }
 
-    /** {@code ibv_req_notify_cq} for all completions: 0 or a positive errno. */
-    static int requestNotification(MemorySegment function, long queue) {
-        try {
-            return errorNumber((int) POST.invokeExact(function, queue, 0L, 0L));
-        } catch (Throwable t) {
-            throw NativeFunction.unexpected(t);
-        }
-    }
-
     /**
-     * {@code ibv_post_send} or {@code ibv_post_recv}: 0 or a positive errno. They return it, so nothing is captured;
-     * siw's bare -1 on a link that is down becomes EIO.
+     * {@code ibv_post_send}, {@code ibv_post_recv}, {@code ibv_post_srq_recv}, or {@code ibv_req_notify_cq} for all
+     * completions, whose request is 0: 0 or a positive errno. They return it, so nothing is captured; siw's bare -1 on
+     * a link that is down becomes EIO. Other numbers are as {@link ControlCall#error} knows them.
      */
-    static int post(MemorySegment function, long queuePair, long request, long badRequest) {
+    static int post(MemorySegment function, long queue, long request, long badRequest) {
         try {
-            return errorNumber((int) POST.invokeExact(function, queuePair, request, badRequest));
+            int result = (int) POST.invokeExact(function, queue, request, badRequest);
+            return result == -1 ? Errno.EIO.number() : Math.abs(result);
         } catch (Throwable t) {
             throw NativeFunction.unexpected(t);
         }
-    }
-
-    /** As {@link ControlCall#error} knows them, without errno. */
-    private static int errorNumber(int result) {
-        return result == -1 ? Errno.EIO.number() : Math.abs(result);
     }
 
     /**

@@ -37,6 +37,7 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
 
     /** Makes a channel; throws if no descriptor can be had. */
     IbverbsCompletionChannel(IbverbsDevice device) throws VerbsException {
+        super("completion channel");
         this.device = device;
         ControlCall.IBV_GET_CQ_EVENT.resolve();
         ControlCall.IBV_ACK_CQ_EVENTS.resolve(); // an event that was taken must not stay unacknowledged
@@ -119,11 +120,6 @@ final class IbverbsCompletionChannel extends NativeHandle implements CompletionC
     @Override
     public int descriptor() {
         return descriptor;
-    }
-
-    @Override
-    String what() {
-        return "completion channel";
     }
 
     @Override

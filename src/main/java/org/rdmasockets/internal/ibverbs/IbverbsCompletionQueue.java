@@ -20,11 +20,11 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     private final IbverbsDevice device;
     private final IbverbsCompletionChannel channel;
     private final MemorySegment pollFunction;
-    /** Index in the channel, its {@code cq_context}. Set before publication. */
-    private int index;
+    /** Index in the channel, its {@code cq_context}. */
+    private final int index;
     /** The {@code ibv_cq}, for callers that retain this. */
-    MemorySegment pointer;
-    private long address;
+    final MemorySegment pointer;
+    private final long address;
     /** {@code ibv_cq.cqe}; guarded by this. */
     private int entries;
     /** Entries promised to queue pairs, the retired ones included; guarded by this. */
@@ -34,46 +34,38 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     /** How many events may still come, as the channel counts them. */
     private final AtomicInteger expected = new AtomicInteger();
 
-    private IbverbsCompletionQueue(IbverbsDevice device, IbverbsCompletionChannel channel) {
-        this.device = device;
-        this.channel = channel;
-        pollFunction = device.pollCq;
-    }
-
     /** Makes a queue of at least so many entries; its events go to the channel, if any. */
-    static IbverbsCompletionQueue create(IbverbsDevice device, int entries, CompletionChannel channel)
-            throws VerbsException {
+    IbverbsCompletionQueue(IbverbsDevice device, int entries, CompletionChannel channel) throws VerbsException {
+        super("completion queue");
         String text = "device=" + device + ", entries=" + entries;
         if (entries < 1 || entries > device.attributes().maxCompletionQueueEntries()) {
             throw new VerbsException(ControlCall.IBV_CREATE_CQ.name, Errno.EINVAL.number(), text,
                     "this device's completion queues have 1 to " + device.attributes().maxCompletionQueueEntries()
                             + " entries");
         }
-        if (channel == null) {
-            IbverbsCompletionQueue queue = new IbverbsCompletionQueue(device, null);
-            queue.create(text, entries, MemorySegment.NULL);
-            return queue;
-        }
-        if (!(channel instanceof IbverbsCompletionChannel own) || own.device() != device) {
+        if (channel != null && (!(channel instanceof IbverbsCompletionChannel own) || own.device() != device)) {
             throw new IllegalArgumentException("the completion channel belongs to another device");
         }
-        own.retain(ControlCall.IBV_CREATE_CQ);
-        IbverbsCompletionQueue queue = new IbverbsCompletionQueue(device, own);
-        queue.index = own.reserveIndex(queue);
+        this.device = device;
+        this.channel = (IbverbsCompletionChannel) channel;
+        pollFunction = device.pollCq;
+        MemorySegment channelPointer = MemorySegment.NULL;
+        if (channel == null) {
+            index = 0;
+        } else {
+            this.channel.retain(ControlCall.IBV_CREATE_CQ);
+            index = this.channel.reserveIndex(this);
+            channelPointer = this.channel.pointer;
+        }
         try {
-            queue.create(text, entries, own.pointer);
-            return queue;
+            pointer = ControlCall.IBV_CREATE_CQ.pointer(text, device.context, entries, MemorySegment.ofAddress(index),
+                    channelPointer, 0);
         } catch (Throwable e) {
-            queue.leaveChannel();
+            leaveChannel();
             throw e;
         }
-    }
-
-    private void create(String text, int wanted, MemorySegment channelPointer) throws VerbsException {
-        pointer = ControlCall.IBV_CREATE_CQ.pointer(text, device.context, wanted, MemorySegment.ofAddress(index),
-                channelPointer, 0);
         address = pointer.address();
-        entries = ibv_cq.cqe(pointer);
+        this.entries = ibv_cq.cqe(pointer);
     }
 
     private void leaveChannel() {
@@ -161,7 +153,7 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
                 expected.incrementAndGet();
                 channel.expectEvent();
             }
-            error = IbverbsCalls.requestNotification(device.requestNotification, address);
+            error = IbverbsCalls.post(device.requestNotification, address, 0, 0);
         }
         if (error != 0) {
             throw new VerbsException("ibv_req_notify_cq", error, "device=" + device, "");
@@ -176,10 +168,8 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
     @Override
     public void resize(int newEntries) throws VerbsException {
         String text = "device=" + device + ", entries=" + newEntries;
-        if (!device.supports(Capability.RESIZE_COMPLETION_QUEUE)) {
-            throw new VerbsException(ControlCall.IBV_RESIZE_CQ.name, Errno.EOPNOTSUPP.number(), text,
-                    "this device cannot resize completion queues (Capability.RESIZE_COMPLETION_QUEUE)");
-        }
+        device.require(Capability.RESIZE_COMPLETION_QUEUE, ControlCall.IBV_RESIZE_CQ, text,
+                "this device cannot resize completion queues");
         synchronized (this) {
             if (isClosedLocked()) {
                 throw closedFailure(ControlCall.IBV_RESIZE_CQ);
@@ -192,11 +182,6 @@ final class IbverbsCompletionQueue extends NativeHandle implements CompletionQue
             ControlCall.IBV_RESIZE_CQ.check(text, pointer, newEntries);
             entries = ibv_cq.cqe(pointer);
         }
-    }
-
-    @Override
-    String what() {
-        return "completion queue";
     }
 
     @Override

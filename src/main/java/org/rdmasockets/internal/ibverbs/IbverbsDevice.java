@@ -3,6 +3,8 @@ package org.rdmasockets.internal.ibverbs;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -11,6 +13,7 @@ import java.util.function.Consumer;
 import org.rdmasockets.internal.ibverbs.generated.ibv_async_event;
 import org.rdmasockets.internal.ibverbs.generated.ibv_device_attr;
 import org.rdmasockets.internal.ibverbs.generated.ibv_gid;
+import org.rdmasockets.internal.ibverbs.generated.ibv_gid_entry;
 import org.rdmasockets.internal.ibverbs.generated.ibv_port_attr;
 import org.rdmasockets.internal.ibverbs.generated.ibv_qp;
 import org.rdmasockets.internal.ibverbs.generated.rdma_h;
@@ -20,16 +23,32 @@ import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DeviceAttributes;
 import org.rdmasockets.verbs.DeviceEvent;
+import org.rdmasockets.verbs.DeviceEvent.Type;
 import org.rdmasockets.verbs.DeviceInfo;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.Gid;
 import org.rdmasockets.verbs.GidEntry;
 import org.rdmasockets.verbs.PortAttributes;
 import org.rdmasockets.verbs.ProtectionDomain;
+import org.rdmasockets.verbs.SharedReceiveQueue;
 import org.rdmasockets.verbs.VerbsException;
 
 /** A device over a context of librdmacm, which lives as long as the process. */
 final class IbverbsDevice implements Device, Pollable {
+    /** A first guess: the kernel says EINVAL for a table that is too small, and tables have at most some hundreds. */
+    private static final int FEW_GIDS = 256;
+    private static final int MANY_GIDS = 1 << 16;
+    /** By number, from {@code IBV_GID_TYPE_IB}, which is 0. */
+    private static final GidEntry.Type[] GID_TYPES = {GidEntry.Type.INFINIBAND, GidEntry.Type.ROCE_V1,
+        GidEntry.Type.ROCE_V2};
+    /** By number, from {@code IBV_EVENT_CQ_ERR}, which is 0. */
+    private static final Type[] EVENT_TYPES = {Type.COMPLETION_QUEUE_ERROR, Type.QUEUE_PAIR_FATAL,
+        Type.QUEUE_PAIR_REQUEST_ERROR, Type.QUEUE_PAIR_ACCESS_ERROR, Type.COMMUNICATION_ESTABLISHED,
+        Type.SEND_QUEUE_DRAINED, Type.PATH_MIGRATED, Type.PATH_MIGRATION_FAILED, Type.DEVICE_FATAL, Type.PORT_ACTIVE,
+        Type.PORT_ERROR, Type.LID_CHANGE, Type.PARTITION_KEY_CHANGE, Type.SUBNET_MANAGER_CHANGE,
+        Type.SHARED_RECEIVE_QUEUE_ERROR, Type.SHARED_RECEIVE_QUEUE_LIMIT, Type.LAST_SHARED_RECEIVE,
+        Type.CLIENT_REREGISTER, Type.GID_CHANGE, Type.WORK_QUEUE_FATAL};
+
     /** Of 32 bytes each: a MiB, 256 pages. */
     private static final int SIW_ENTRIES = 32_768;
 
@@ -112,6 +131,14 @@ final class IbverbsDevice implements Device, Pollable {
         return capabilities.contains(capability);
     }
 
+    /** Refuses a call that this device lacks the capability for. */
+    void require(Capability capability, ControlCall call, String arguments, String reason) throws VerbsException {
+        if (!supports(capability)) {
+            throw new VerbsException(call.name, Errno.EOPNOTSUPP.number(), arguments,
+                    reason + " (Capability." + capability + ")");
+        }
+    }
+
     @Override
     public PortAttributes port(int portNumber) throws VerbsException {
         checkPort("ibv_query_port", portNumber);
@@ -119,7 +146,10 @@ final class IbverbsDevice implements Device, Pollable {
             MemorySegment attr = ibv_port_attr.allocate(arena);
             ControlCall.IBV_QUERY_PORT.check("device=" + info.name() + ", port=" + portNumber, context,
                     (byte) portNumber, attr);
-            return new PortAttributes(state(ibv_port_attr.state(attr)), linkLayer(ibv_port_attr.link_layer(attr)),
+            return new PortAttributes(
+                    named(PortAttributes.State.values(), ibv_port_attr.state(attr), PortAttributes.State.UNKNOWN),
+                    named(PortAttributes.LinkLayer.values(), ibv_port_attr.link_layer(attr),
+                            PortAttributes.LinkLayer.UNSPECIFIED),
                     mtuBytes(ibv_port_attr.max_mtu(attr)), mtuBytes(ibv_port_attr.active_mtu(attr)),
                     Integer.toUnsignedLong(ibv_port_attr.max_msg_sz(attr)),
                     Short.toUnsignedInt(ibv_port_attr.lid(attr)), ibv_port_attr.gid_tbl_len(attr));
@@ -134,14 +164,9 @@ final class IbverbsDevice implements Device, Pollable {
         }
     }
 
-    private static PortAttributes.State state(int number) {
-        PortAttributes.State[] states = PortAttributes.State.values();
-        return number >= 0 && number < states.length ? states[number] : PortAttributes.State.UNKNOWN;
-    }
-
-    private static PortAttributes.LinkLayer linkLayer(byte number) {
-        PortAttributes.LinkLayer[] layers = PortAttributes.LinkLayer.values();
-        return number >= 0 && number < layers.length ? layers[number] : PortAttributes.LinkLayer.UNSPECIFIED;
+    /** The name of a number of C, by a table from 0 on. */
+    static <T> T named(T[] names, int number, T unknown) {
+        return number >= 0 && number < names.length ? names[number] : unknown;
     }
 
     /** {@code enum ibv_mtu}: 1 is 256 bytes, each step doubles; 0 for a number without a name. */
@@ -163,9 +188,39 @@ final class IbverbsDevice implements Device, Pollable {
     @Override
     public List<GidEntry> gidTable(int portNumber) throws VerbsException {
         checkPort("ibv_query_gid_table", portNumber);
-        List<GidEntry> entries = GidTable.read(context, "device=" + info.name()).stream()
-                .filter(entry -> entry.portNumber() == portNumber).toList();
+        if (ControlCall.IBV_QUERY_GID_TABLE.isMissing()) {
+            return Device.super.gidTable(portNumber);
+        }
+        List<GidEntry> entries;
+        try {
+            entries = gidTable(portNumber, FEW_GIDS);
+        } catch (VerbsException e) {
+            entries = gidTable(portNumber, MANY_GIDS);
+        }
         return entries.isEmpty() ? Device.super.gidTable(portNumber) : entries;
+    }
+
+    /** The call reads the tables of all ports at once. */
+    private List<GidEntry> gidTable(int portNumber, int most) throws VerbsException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment table = ibv_gid_entry.allocateArray(most, arena);
+            long count = ControlCall.IBV_QUERY_GID_TABLE.run(context, table, (long) most, 0, ibv_gid_entry.sizeof());
+            if (count < 0) {
+                throw ControlCall.IBV_QUERY_GID_TABLE.failure(-count, "device=" + info.name());
+            }
+            List<GidEntry> entries = new ArrayList<>();
+            for (long i = 0; i < count; i++) {
+                MemorySegment entry = ibv_gid_entry.asSlice(table, i);
+                if (ibv_gid_entry.port_num(entry) == portNumber) {
+                    entries.add(new GidEntry(portNumber, ibv_gid_entry.gid_index(entry),
+                            new Gid(ibv_gid_entry.gid(entry).toArray(ValueLayout.JAVA_BYTE)),
+                            named(GID_TYPES, ibv_gid_entry.gid_type(entry), GidEntry.Type.UNKNOWN),
+                            ibv_gid_entry.ndev_ifindex(entry)));
+                }
+            }
+            entries.sort(Comparator.comparingInt(GidEntry::index));
+            return entries;
+        }
     }
 
     @Override
@@ -180,7 +235,7 @@ final class IbverbsDevice implements Device, Pollable {
 
     @Override
     public CompletionQueue createCompletionQueue(int entries, CompletionChannel channel) throws VerbsException {
-        IbverbsCompletionQueue queue = IbverbsCompletionQueue.create(this, entries, channel);
+        IbverbsCompletionQueue queue = new IbverbsCompletionQueue(this, entries, channel);
         queues.put(queue.address(), queue);
         return queue;
     }
@@ -216,34 +271,35 @@ final class IbverbsDevice implements Device, Pollable {
                     throw ControlCall.IBV_GET_ASYNC_EVENT.failure(error, "device=" + info.name());
                 }
                 // Copied before it is acknowledged: until then its queue or queue pair cannot be destroyed.
-                DeviceEvent copy = event(event);
+                DeviceEvent copy = event(event, queues, sharedReceives);
+                if (copy.type() == Type.SHARED_RECEIVE_QUEUE_LIMIT
+                        && copy.sharedReceiveQueue() instanceof IbverbsSharedReceiveQueue queue) {
+                    queue.reached();
+                }
                 ControlCall.IBV_ACK_ASYNC_EVENT.run(event);
                 handler.accept(copy);
             }
         }
     }
 
-    private DeviceEvent event(MemorySegment event) {
+    /** Copies an {@code ibv_async_event}: its type says which member of the union is valid. */
+    static DeviceEvent event(MemorySegment event, Map<Long, ? extends CompletionQueue> queues,
+            Map<Long, ? extends SharedReceiveQueue> sharedReceives) {
         MemorySegment element = ibv_async_event.element(event);
         int number = ibv_async_event.event_type(event);
-        DeviceEvent.Type type = DeviceEvents.type(number);
-        return switch (DeviceEvents.element(type)) {
-            case QUEUE_PAIR -> new DeviceEvent(type, ibv_qp.qp_num(ibv_async_event.element.qp(element)), null, 0,
-                    number);
-            case COMPLETION_QUEUE -> new DeviceEvent(type, 0,
+        Type type = named(EVENT_TYPES, number, Type.UNKNOWN);
+        return switch (type) {
+            case QUEUE_PAIR_FATAL, QUEUE_PAIR_REQUEST_ERROR, QUEUE_PAIR_ACCESS_ERROR, COMMUNICATION_ESTABLISHED,
+                    SEND_QUEUE_DRAINED, PATH_MIGRATED, PATH_MIGRATION_FAILED, LAST_SHARED_RECEIVE ->
+                    new DeviceEvent(type, ibv_qp.qp_num(ibv_async_event.element.qp(element)), null, 0, number);
+            case COMPLETION_QUEUE_ERROR -> new DeviceEvent(type, 0,
                     queues.get(ibv_async_event.element.cq(element).address()), 0, number);
-            case SHARED_RECEIVE_QUEUE -> sharedReceiveEvent(type, ibv_async_event.element.srq(element), number);
-            case PORT -> new DeviceEvent(type, 0, null, ibv_async_event.element.port_num(element), number);
-            case NONE -> new DeviceEvent(type, 0, null, 0, number);
+            case SHARED_RECEIVE_QUEUE_ERROR, SHARED_RECEIVE_QUEUE_LIMIT -> new DeviceEvent(type, 0, null, 0, number,
+                    sharedReceives.get(ibv_async_event.element.srq(element).address()));
+            case PORT_ACTIVE, PORT_ERROR, LID_CHANGE, PARTITION_KEY_CHANGE, SUBNET_MANAGER_CHANGE, CLIENT_REREGISTER,
+                    GID_CHANGE -> new DeviceEvent(type, 0, null, ibv_async_event.element.port_num(element), number);
+            case WORK_QUEUE_FATAL, DEVICE_FATAL, OTHER, UNKNOWN -> new DeviceEvent(type, 0, null, 0, number);
         };
-    }
-
-    private DeviceEvent sharedReceiveEvent(DeviceEvent.Type type, MemorySegment pointer, int number) {
-        IbverbsSharedReceiveQueue queue = sharedReceives.get(pointer.address());
-        if (queue != null && type == DeviceEvent.Type.SHARED_RECEIVE_QUEUE_LIMIT) {
-            queue.reached();
-        }
-        return new DeviceEvent(type, 0, null, 0, number, queue);
     }
 
     @Override

@@ -1,8 +1,6 @@
 package org.rdmasockets.internal.ibverbs;
 
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import java.util.function.Consumer;
 import org.rdmasockets.internal.ffi.Epoll;
 import org.rdmasockets.internal.ffi.EpollWait;
@@ -80,7 +78,9 @@ final class IbverbsEventPoller implements EventPoller {
 
     @Override
     public int await(int timeoutMillis, Consumer<? super EventSource> ready) throws VerbsException {
-        checkOpen();
+        if (closed) {
+            throw new VerbsException("epoll_wait", Errno.ESHUTDOWN, "the event poller is closed");
+        }
         for (Pollable source : sources) {
             if (source != null && source.isClosed()) {
                 remove(source);
@@ -98,12 +98,6 @@ final class IbverbsEventPoller implements EventPoller {
         return reported;
     }
 
-    private void checkOpen() throws VerbsException {
-        if (closed) {
-            throw new VerbsException("epoll_wait", Errno.ESHUTDOWN, "the event poller is closed");
-        }
-    }
-
     @Override
     public void wakeup() {
         wait.wakeup();
@@ -111,22 +105,22 @@ final class IbverbsEventPoller implements EventPoller {
 
     @Override
     public void close() {
-        List<Pollable> held = new ArrayList<>();
+        Pollable[] held;
         synchronized (this) {
             if (closed) {
                 return;
             }
             closed = true;
-            for (Pollable source : sources) {
-                if (source != null) {
-                    held.add(source);
-                }
-            }
+            held = sources;
             sources = new Pollable[sources.length];
         }
         // Without waiting: the caller may be the waiting thread, and else the last to leave frees the descriptors.
         wait.close();
         descriptors.close();
-        held.forEach(Pollable::release);
+        for (Pollable source : held) {
+            if (source != null) {
+                source.release();
+            }
+        }
     }
 }

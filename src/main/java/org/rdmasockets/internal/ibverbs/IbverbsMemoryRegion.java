@@ -35,6 +35,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
      */
     IbverbsMemoryRegion(IbverbsProtectionDomain domain, MemorySegment memory, Set<AccessFlag> access,
             Consumer<MemorySegment> afterwards) throws VerbsException {
+        super("memory region");
         this.domain = domain;
         this.afterwards = afterwards;
         this.memory = memory;
@@ -49,6 +50,7 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     /** Registers memory of another device; the caller has retained the domain. */
     IbverbsMemoryRegion(IbverbsProtectionDomain domain, DmaBuffer buffer, Set<AccessFlag> access)
             throws VerbsException {
+        super("memory region");
         this.domain = domain;
         this.afterwards = nothing -> { };
         this.memory = MemorySegment.NULL;
@@ -114,11 +116,6 @@ final class IbverbsMemoryRegion extends NativeHandle implements MemoryRegion {
     /** The arguments that matter to a person. */
     static String text(long lengthBytes, Set<AccessFlag> access) {
         return "lengthBytes=" + lengthBytes + ", access=" + access;
-    }
-
-    @Override
-    String what() {
-        return "memory region";
     }
 
     @Override

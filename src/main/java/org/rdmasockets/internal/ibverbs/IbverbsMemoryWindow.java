@@ -4,7 +4,6 @@ import java.lang.foreign.MemorySegment;
 import org.rdmasockets.internal.ibverbs.generated.ibv_mw;
 import org.rdmasockets.internal.ibverbs.generated.rdma_h;
 import org.rdmasockets.verbs.Capability;
-import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryWindow;
 import org.rdmasockets.verbs.ProtectionDomain;
 import org.rdmasockets.verbs.VerbsException;
@@ -22,20 +21,13 @@ final class IbverbsMemoryWindow extends NativeHandle implements MemoryWindow {
 
     /** Allocates a window; throws if the device has none, or the domain is closed. */
     IbverbsMemoryWindow(IbverbsProtectionDomain domain) throws VerbsException {
+        super("memory window");
         this.domain = domain;
-        IbverbsDevice device = (IbverbsDevice) domain.device();
+        IbverbsDevice device = domain.device();
         ControlCall call = device.allocateWindow;
-        if (!device.supports(Capability.MEMORY_WINDOWS)) {
-            throw new VerbsException(call.name, Errno.EOPNOTSUPP.number(), "device=" + device,
-                    "this device has no memory windows of type 2 (Capability.MEMORY_WINDOWS)");
-        }
-        domain.retain(call);
-        try {
-            pointer = call.pointer("device=" + device, domain.pointer, rdma_h.IBV_MW_TYPE_2());
-        } catch (Throwable e) {
-            domain.release();
-            throw e;
-        }
+        String text = "device=" + device;
+        device.require(Capability.MEMORY_WINDOWS, call, text, "this device has no memory windows of type 2");
+        pointer = domain.makeChild(call, () -> call.pointer(text, domain.pointer, rdma_h.IBV_MW_TYPE_2()));
         remoteKey = ibv_mw.rkey(pointer);
     }
 
@@ -62,13 +54,8 @@ final class IbverbsMemoryWindow extends NativeHandle implements MemoryWindow {
     }
 
     @Override
-    String what() {
-        return "memory window";
-    }
-
-    @Override
     void destroy() {
-        ((IbverbsDevice) domain.device()).deallocateWindow.destroy(pointer);
+        domain.device().deallocateWindow.destroy(pointer);
         domain.release();
     }
 }

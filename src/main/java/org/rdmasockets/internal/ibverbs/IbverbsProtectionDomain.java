@@ -6,7 +6,6 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.AddressHandle;
-import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.DmaBuffer;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
@@ -32,12 +31,13 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
 
     /** Allocates a domain; throws if the device has no more. */
     IbverbsProtectionDomain(IbverbsDevice device) throws VerbsException {
+        super("protection domain");
         this.device = device;
         pointer = ControlCall.IBV_ALLOC_PD.pointer("device=" + device, device.context);
     }
 
     @Override
-    public Device device() {
+    public IbverbsDevice device() {
         return device;
     }
 
@@ -74,13 +74,8 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
     private MemoryRegion register(MemorySegment memory, Set<AccessFlag> access, Consumer<MemorySegment> afterwards)
             throws VerbsException {
         checkAccess(memory, access);
-        retain(ControlCall.IBV_REG_MR);
-        try {
-            return new IbverbsMemoryRegion(this, memory, Set.copyOf(access), afterwards);
-        } catch (Throwable e) {
-            release();
-            throw e;
-        }
+        return makeChild(ControlCall.IBV_REG_MR,
+                () -> new IbverbsMemoryRegion(this, memory, Set.copyOf(access), afterwards));
     }
 
     @Override
@@ -90,21 +85,15 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
             throw new VerbsException(ControlCall.IBV_REG_DMABUF_MR.name, Errno.EINVAL.number(), text,
                     "memory of a DMA-BUF takes the access flags for the local device and peers, and RELAXED_ORDERING");
         }
-        retain(ControlCall.IBV_REG_DMABUF_MR);
-        try {
-            return new IbverbsMemoryRegion(this, buffer, Set.copyOf(access));
-        } catch (Throwable e) {
-            release();
-            throw e;
-        }
+        return makeChild(ControlCall.IBV_REG_DMABUF_MR,
+                () -> new IbverbsMemoryRegion(this, buffer, Set.copyOf(access)));
     }
 
     private void checkAccess(MemorySegment memory, Set<AccessFlag> access) throws VerbsException {
         for (AccessFlag flag : access) {
-            if (flag.capability().isPresent() && !device.supports(flag.capability().get())) {
-                throw new VerbsException(ControlCall.IBV_REG_MR.name, Errno.EOPNOTSUPP.number(),
-                        IbverbsMemoryRegion.text(memory.byteSize(), access),
-                        device + " does not know " + flag + " (Capability." + flag.capability().get() + ")");
+            if (flag.capability().isPresent()) {
+                device.require(flag.capability().get(), ControlCall.IBV_REG_MR,
+                        IbverbsMemoryRegion.text(memory.byteSize(), access), device + " does not know " + flag);
             }
         }
         if (access.contains(AccessFlag.ZERO_BASED) && memory.address() % PAGE_BYTES != 0) {
@@ -145,7 +134,7 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
 
     private QueuePair create(QueuePairType type, QueuePairConfig config, IbverbsSharedReceiveQueue receives)
             throws VerbsException {
-        return QueuePairFactory.create(new QueuePairParents(this, type, config, receives), null);
+        return new QueuePairParents(this, type, config, receives).create(null);
     }
 
     @Override
@@ -157,11 +146,6 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
     public AddressHandle createAddressHandle(int portNumber, WorkCompletions batch, int index, MemorySegment received)
             throws VerbsException {
         return IbverbsAddressHandle.of(this, portNumber, (IbverbsWorkCompletions) batch, index, received);
-    }
-
-    @Override
-    String what() {
-        return "protection domain";
     }
 
     @Override

@@ -43,7 +43,8 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
     /** A queue pair that exists, of a connection or of none: null. */
     IbverbsQueuePair(QueuePairParents parents, RdmacmIdentifier identifier, MemorySegment queuePair,
             int maxInlineBytes) {
-        this.device = (IbverbsDevice) parents.domain.device();
+        super("queue pair");
+        this.device = parents.domain.device();
         this.parents = parents;
         this.identifier = identifier;
         this.queuePair = queuePair;
@@ -97,11 +98,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
 
     private int postSendLocked(SendRequest request) {
         requests.fill(request);
-        if (!request.isInline()) {
-            return IbverbsCalls.post(device.postSend, queuePair.address(), requests.sendAddress(),
-                    requests.badAddress());
-        }
-        return postInline(request.elements());
+        return request.isInline() ? postInline(request.elements()) : requests.postSend(device.postSend, queuePair);
     }
 
     /** The library reads window and region during the post: they are held meanwhile. */
@@ -113,21 +110,19 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         }
         try {
             synchronized (window) {
-                return window.isClosedLocked() ? EINVAL : postBind(request, window, region);
+                if (window.isClosedLocked()) {
+                    return EINVAL;
+                }
+                requests.fill(request, window, region);
+                int result = requests.postSend(device.postSend, queuePair);
+                if (result == POSTED) {
+                    window.bound();
+                }
+                return result;
             }
         } finally {
             region.leave();
         }
-    }
-
-    private int postBind(SendRequest request, IbverbsMemoryWindow window, IbverbsMemoryRegion region) {
-        requests.fill(request, window, region);
-        int result = IbverbsCalls.post(device.postSend, queuePair.address(), requests.sendAddress(),
-                requests.badAddress());
-        if (result == POSTED) {
-            window.bound();
-        }
-        return result;
     }
 
     /** The library reads the address handle during the post: it is held meanwhile. */
@@ -186,8 +181,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
                 }
                 held++;
             }
-            return IbverbsCalls.post(device.postSend, queuePair.address(), requests.sendAddress(),
-                    requests.badAddress());
+            return requests.postSend(device.postSend, queuePair);
         } finally {
             while (held > 0) {
                 held--;
@@ -196,22 +190,9 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         }
     }
 
-    private boolean hasOwnReceives() {
-        return parents.sharedReceives == null;
-    }
-
     @Override
     public int postReceive(ReceiveRequest request) {
-        synchronized (this) {
-            if (isClosedLocked()) {
-                return ESHUTDOWN;
-            }
-            if (!hasOwnReceives() || !requests.fits(request)) {
-                return EINVAL;
-            }
-            requests.fill(request);
-            return postReceivesLocked();
-        }
+        return postReceives(request, request.workRequestId(), 1);
     }
 
     @Override
@@ -220,21 +201,16 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
             if (isClosedLocked()) {
                 return ESHUTDOWN;
             }
-            if (!hasOwnReceives() || !requests.fits(request)) {
+            if (parents.sharedReceives != null || !requests.fits(request)) {
                 return EINVAL;
             }
             int result = POSTED;
             for (int posted = 0; posted < count && result == POSTED;) {
                 posted += requests.fill(request, firstWorkRequestId + posted, count - posted);
-                result = postReceivesLocked();
+                result = requests.postReceives(device.postReceive, queuePair);
             }
             return result;
         }
-    }
-
-    private int postReceivesLocked() {
-        return IbverbsCalls.post(device.postReceive, queuePair.address(), requests.receiveAddress(),
-                requests.badAddress());
     }
 
     @Override
@@ -258,11 +234,9 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
 
     @Override
     public QueuePairAttributes query() throws VerbsException {
-        if (!device.supports(Capability.QUERY_STATE)) {
-            throw new VerbsException(ControlCall.IBV_QUERY_QP.name, Errno.EOPNOTSUPP.number(), "qp=" + number,
-                    "this device does not tell the attributes of a queue pair (Capability.QUERY_STATE)");
-        }
-        return query(QueryAttributes.MASK);
+        device.require(Capability.QUERY_STATE, ControlCall.IBV_QUERY_QP, "qp=" + number,
+                "this device does not tell the attributes of a queue pair");
+        return query(QueuePairAttributeCodec.allFields());
     }
 
     private QueuePairAttributes query(int mask) throws VerbsException {
@@ -270,7 +244,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
             MemorySegment attr = ibv_qp_attr.allocate(entry.arena);
             ControlCall.IBV_QUERY_QP.check("qp=" + number, queuePair, attr, mask,
                     ibv_qp_init_attr.allocate(entry.arena));
-            QueuePairAttributes read = QueryAttributes.read(attr);
+            QueuePairAttributes read = QueuePairAttributeCodec.read(attr);
             state = read.state();
             return read;
         }
@@ -282,7 +256,7 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
             MemorySegment attr = ibv_qp_attr.allocate(entry.arena);
             int newPort = attributes.get(QueuePairAttributes.Field.PORT).orElse(port);
             int carried = isDatagram() ? device.port(newPort).activeMtuBytes() : 0;
-            int mask = ModifyAttributes.fill(attr, attributes, newPort);
+            int mask = QueuePairAttributeCodec.fill(attr, attributes, newPort);
             int error = ControlCall.IBV_MODIFY_QP.error(queuePair, attr, mask);
             if (error != 0) {
                 throw ControlCall.IBV_MODIFY_QP.failure(error, "qp=" + number + ", " + attributes);
@@ -306,11 +280,6 @@ final class IbverbsQueuePair extends NativeHandle implements QueuePair {
         } finally {
             leave();
         }
-    }
-
-    @Override
-    String what() {
-        return "queue pair";
     }
 
     @Override

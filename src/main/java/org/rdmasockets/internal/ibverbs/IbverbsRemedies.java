@@ -1,10 +1,8 @@
 package org.rdmasockets.internal.ibverbs;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.Set;
+import org.rdmasockets.internal.ffi.SharedMemoryAvailability;
 import org.rdmasockets.verbs.Errno;
 
 /** Remedies of a failed call, for a person. */
@@ -12,7 +10,6 @@ final class IbverbsRemedies {
     /** Calls that meet the system first. Their errno says little: a forbidden file is ENOENT for librdmacm. */
     private static final Set<String> FIRST_CALLS = Set.of("ibv_get_device_list", "rdma_get_devices",
             "rdma_create_event_channel");
-    private static final Path LIMITS = Path.of("/proc/self/limits");
 
     private IbverbsRemedies() {}
 
@@ -45,9 +42,15 @@ final class IbverbsRemedies {
     }
 
     private static String memlock() {
-        return "the memory that may be locked is limited to " + limit("Max locked memory")
-                + ": raise it with ulimit -l, LimitMEMLOCK= of the systemd unit, "
-                + "or memlock in /etc/security/limits.conf";
+        String limit;
+        try {
+            String soft = SharedMemoryAvailability.limit("Max locked memory");
+            limit = soft.equals("unlimited") ? soft : Long.parseLong(soft) / 1024 + " KiB";
+        } catch (IOException | NumberFormatException e) {
+            limit = "an unknown size";
+        }
+        return "the memory that may be locked is limited to " + limit + ": raise it with ulimit -l, LimitMEMLOCK= of "
+                + "the systemd unit, or memlock in /etc/security/limits.conf";
     }
 
     private static String outOfMemory(String call) {
@@ -80,21 +83,5 @@ final class IbverbsRemedies {
                     + "or the identifier is not in the right state";
             default -> "";
         };
-    }
-
-    /** A line of /proc/self/limits in words, such as {@code 64 KiB}. */
-    private static String limit(String name) {
-        try {
-            List<String> lines = Files.readAllLines(LIMITS);
-            for (String line : lines) {
-                if (line.startsWith(name)) {
-                    String soft = line.substring(name.length()).strip().split("\\s+")[0];
-                    return soft.equals("unlimited") ? soft : Long.parseLong(soft) / 1024 + " KiB";
-                }
-            }
-        } catch (IOException | NumberFormatException e) {
-            return "an unknown size";
-        }
-        return "an unknown size";
     }
 }

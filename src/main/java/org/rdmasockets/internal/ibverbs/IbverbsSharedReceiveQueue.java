@@ -30,25 +30,22 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
 
     /** Makes a queue; throws if the device refuses, or the domain is closed. */
     IbverbsSharedReceiveQueue(IbverbsProtectionDomain domain, int maxReceives, int maxElements) throws VerbsException {
+        super("shared receive queue");
         this.domain = domain;
-        this.device = (IbverbsDevice) domain.device();
+        this.device = domain.device();
         this.maxReceives = maxReceives;
         this.maxElements = maxElements;
         String text = "device=" + device + ", maxReceives=" + maxReceives + ", maxElements=" + maxElements;
-        if (!device.supports(Capability.SHARED_RECEIVE_QUEUES)) {
-            throw new VerbsException(ControlCall.IBV_CREATE_SRQ.name, Errno.EOPNOTSUPP.number(), text,
-                    "this device has no shared receive queues (Capability.SHARED_RECEIVE_QUEUES)");
-        }
-        domain.retain(ControlCall.IBV_CREATE_SRQ);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment attr = ibv_srq_init_attr.allocate(arena);
-            ibv_srq_attr.max_wr(ibv_srq_init_attr.attr(attr), maxReceives);
-            ibv_srq_attr.max_sge(ibv_srq_init_attr.attr(attr), maxElements);
-            pointer = ControlCall.IBV_CREATE_SRQ.pointer(text, domain.pointer, attr);
-        } catch (Throwable e) {
-            domain.release();
-            throw e;
-        }
+        device.require(Capability.SHARED_RECEIVE_QUEUES, ControlCall.IBV_CREATE_SRQ, text,
+                "this device has no shared receive queues");
+        pointer = domain.makeChild(ControlCall.IBV_CREATE_SRQ, () -> {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment attr = ibv_srq_init_attr.allocate(arena);
+                ibv_srq_attr.max_wr(ibv_srq_init_attr.attr(attr), maxReceives);
+                ibv_srq_attr.max_sge(ibv_srq_init_attr.attr(attr), maxElements);
+                return ControlCall.IBV_CREATE_SRQ.pointer(text, domain.pointer, attr);
+            }
+        });
         requests = new WorkRequestBlock(0, maxElements);
         device.remember(this);
     }
@@ -105,9 +102,8 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
             if (!requests.fits(request)) {
                 return Errno.EINVAL.number();
             }
-            requests.fill(request);
-            return IbverbsCalls.post(device.postSharedReceive, pointer.address(), requests.receiveAddress(),
-                    requests.badAddress());
+            requests.fill(request, request.workRequestId(), 1);
+            return requests.postReceives(device.postSharedReceive, pointer);
         }
     }
 
@@ -143,11 +139,6 @@ final class IbverbsSharedReceiveQueue extends NativeHandle implements SharedRece
     @Override
     public boolean isLimitReached() {
         return limitReached;
-    }
-
-    @Override
-    String what() {
-        return "shared receive queue";
     }
 
     @Override

@@ -98,8 +98,7 @@ final class IbverbsWorkCompletions implements WorkCompletions {
 
     @Override
     public int immediate(int index) {
-        // __be32: the wire's order, whatever the host's.
-        return ByteOrders.fromNetwork(number(index, IMMEDIATE));
+        return Integer.reverseBytes(number(index, IMMEDIATE)); // __be32
     }
 
     @Override

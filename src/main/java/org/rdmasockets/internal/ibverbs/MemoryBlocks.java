@@ -36,19 +36,14 @@ final class MemoryBlocks {
             return sameSize.pop();
         }
         if (rest.byteSize() < bytes) {
-            keepRest();
+            if (rest.byteSize() > 0) {
+                giveBack(rest); // so that no memory is lost
+            }
             rest = Arena.global().allocate(SLAB_BYTES, PAGE_BYTES);
         }
         MemorySegment block = rest.asSlice(0, bytes);
         rest = rest.asSlice(bytes);
         return block;
-    }
-
-    /** Keeps the end of a slab as a block of its own, so that no memory is lost. */
-    private void keepRest() {
-        if (rest.byteSize() > 0) {
-            free.computeIfAbsent(rest.byteSize(), size -> new ArrayDeque<>()).push(rest);
-        }
     }
 
     /** Gives a block back. */

@@ -1,6 +1,7 @@
 package org.rdmasockets.internal.ibverbs;
 
 import java.lang.foreign.Arena;
+import java.util.function.BooleanSupplier;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -12,6 +13,8 @@ import org.rdmasockets.verbs.VerbsException;
  * It is never held while something is destroyed, because that can block for long.
  */
 abstract class NativeHandle implements AutoCloseable {
+    /** The kind of this object, for messages. */
+    private final String kind;
     /** Whether close was called; guarded by this. */
     private boolean closed;
     /** Whether the native object is gone or going; guarded by this. */
@@ -21,8 +24,9 @@ abstract class NativeHandle implements AutoCloseable {
     /** Children whose native object exists; guarded by this. */
     private int children;
 
-    /** The kind of this object, for messages. */
-    abstract String what();
+    NativeHandle(String kind) {
+        this.kind = kind;
+    }
 
     /** Destroys the native object and releases the parents. Called once, without any lock of this package held. */
     abstract void destroy();
@@ -80,18 +84,30 @@ abstract class NativeHandle implements AutoCloseable {
 
     /** The exception for a call on a closed object. */
     final VerbsException closedFailure(ControlCall call) {
-        return new VerbsException(call.name, Errno.ESHUTDOWN, "the " + what() + " is closed");
+        return new VerbsException(call.name, Errno.ESHUTDOWN, "the " + kind + " is closed");
     }
 
     /** Takes part in this object's life as a child; {@link #release} has to follow. Throws if this is closed. */
     final void retain(ControlCall call) throws VerbsException {
-        synchronized (this) {
-            if (!closed) {
-                children++;
-                return;
-            }
+        if (!tryRetain()) {
+            throw closedFailure(call);
         }
-        throw closedFailure(call);
+    }
+
+    /** How a child is made. */
+    interface Making<T> {
+        T make() throws VerbsException;
+    }
+
+    /** Makes a child, which retains this, and so has to release it. Throws if this is closed or it cannot be made. */
+    final <T> T makeChild(ControlCall call, Making<T> making) throws VerbsException {
+        retain(call);
+        try {
+            return making.make();
+        } catch (Throwable e) {
+            release();
+            throw e;
+        }
     }
 
     /** Takes part in this object's life as a child, for a caller that has entered it. */
@@ -116,11 +132,16 @@ abstract class NativeHandle implements AutoCloseable {
         destroyIfUnused();
     }
 
-    /** Waits until no control call is in progress; the monitor is held. An interrupt is kept for the caller. */
+    /** Waits until no control call is in progress; the monitor is held. */
     final void awaitCalls() {
+        awaitWhile(() -> calls > 0);
+    }
+
+    /** Waits until something is over, of which notifyAll tells; the monitor is held. Keeps an interrupt. */
+    final void awaitWhile(BooleanSupplier lasts) {
         assert Thread.holdsLock(this);
         boolean interrupted = false;
-        while (calls > 0) {
+        while (lasts.getAsBoolean()) {
             try {
                 wait();
             } catch (InterruptedException e) {

@@ -13,51 +13,39 @@ import org.rdmasockets.internal.ffi.SharedMemoryAvailability;
  */
 @SuppressWarnings("restricted")
 final class NativeLibraries {
-    private static final String IBVERBS = "libibverbs.so.1";
-    private static final String RDMACM = "librdmacm.so.1";
-
-    /** The libraries, null until they are found. They stay loaded for ever: their tables outlive any of our objects. */
-    private static volatile SymbolLookup verbs;
-    private static volatile SymbolLookup connections;
+    /** Both, null until they are found. They stay loaded for ever: their tables outlive any of our objects. */
+    private static volatile SymbolLookup libraries;
 
     private NativeLibraries() {}
 
     /** Loads the libraries if they are not loaded yet; empty if they are there, else why not, with the remedy. */
     static Optional<String> problem() {
         try {
-            SymbolLookup first = verbs == null ? load(IBVERBS) : verbs;
-            if (first == null) {
-                return Optional.of(missing(IBVERBS, "libibverbs1 ibverbs-providers", "libibverbs"));
+            if (libraries == null) {
+                libraries = load("libibverbs.so.1", "libibverbs1 ibverbs-providers", "libibverbs")
+                        .or(load("librdmacm.so.1", "librdmacm1", "librdmacm"));
             }
-            SymbolLookup second = connections == null ? load(RDMACM) : connections;
-            if (second == null) {
-                return Optional.of(missing(RDMACM, "librdmacm1", "librdmacm"));
-            }
-            verbs = first;
-            connections = second;
             return Optional.empty();
         } catch (IllegalCallerException e) {
             return Optional.of(SharedMemoryAvailability.nativeAccessDenied());
+        } catch (IllegalArgumentException e) {
+            return Optional.of(e.getMessage());
         }
     }
 
-    /** Null if the library is not there. */
-    private static SymbolLookup load(String library) {
+    /** Throws with the remedy if the library is not there. */
+    private static SymbolLookup load(String library, String debianPackages, String fedoraPackage) {
         try {
             return SymbolLookup.libraryLookup(library, Arena.global());
         } catch (IllegalArgumentException e) {
-            return null;
+            throw new IllegalArgumentException("The library " + library + " is not installed: apt install "
+                    + debianPackages + " (Debian, Ubuntu) or dnf install " + fedoraPackage + " (Fedora, RHEL)", e);
         }
     }
 
     /** A function of the libraries, null if they have none of that name. */
     static MemorySegment find(String symbol) {
-        SymbolLookup library = symbol.startsWith("rdma_") ? connections : verbs;
-        return library == null ? null : library.find(symbol).orElse(null);
-    }
-
-    private static String missing(String library, String debianPackages, String fedoraPackage) {
-        return "The library " + library + " is not installed: apt install " + debianPackages
-                + " (Debian, Ubuntu) or dnf install " + fedoraPackage + " (Fedora, RHEL)";
+        SymbolLookup both = libraries;
+        return both == null ? null : both.find(symbol).orElse(null);
     }
 }

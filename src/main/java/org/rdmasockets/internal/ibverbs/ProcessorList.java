@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
@@ -24,28 +25,18 @@ record ProcessorList(BitSet numbers) {
      */
     static ProcessorList parse(String text) {
         BitSet numbers = new BitSet();
-        for (String range : text.isBlank() ? new String[0] : text.strip().split(",")) {
-            String[] ends = range.split("-", 2);
-            int first = number(ends[0], text);
-            int last = number(ends[ends.length - 1], text);
-            if (last < first) {
-                throw new IllegalArgumentException("no list of processors: " + text);
+        try {
+            for (String range : text.isBlank() ? new String[0] : text.strip().split(",")) {
+                String[] ends = range.split("-", 2);
+                int first = Integer.parseInt(ends[0]);
+                int last = Integer.parseInt(ends[ends.length - 1]);
+                Objects.checkFromToIndex(first, last, MOST - 1);
+                numbers.set(first, last + 1);
             }
-            numbers.set(first, last + 1);
+        } catch (NumberFormatException | IndexOutOfBoundsException e) {
+            throw new IllegalArgumentException("no list of processors: " + text);
         }
         return new ProcessorList(numbers);
-    }
-
-    private static int number(String digits, String text) {
-        try {
-            int number = Integer.parseInt(digits);
-            if (number >= 0 && number < MOST) {
-                return number;
-            }
-        } catch (NumberFormatException e) {
-            // reported below, as numbers out of range are
-        }
-        throw new IllegalArgumentException("no list of processors: " + text);
     }
 
     /**

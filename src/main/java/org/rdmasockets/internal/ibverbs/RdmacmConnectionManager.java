@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.internal.lock.SmallMutex;
 import org.rdmasockets.internal.ibverbs.generated.rdma_cm_event;
 import org.rdmasockets.internal.ibverbs.generated.rdma_cm_id;
+import org.rdmasockets.internal.ibverbs.generated.rdma_conn_param;
 import org.rdmasockets.internal.ibverbs.generated.rdma_event_channel;
 import org.rdmasockets.internal.ibverbs.generated.rdma_h;
 import org.rdmasockets.verbs.ConnectionEvent;
@@ -44,6 +45,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
 
     /** Makes a channel; throws if none can be had. */
     RdmacmConnectionManager(DeviceTable devices) throws VerbsException {
+        super("connection manager");
         this.devices = devices;
         channel = ControlCall.RDMA_CREATE_EVENT_CHANNEL.pointer("");
         descriptor = rdma_event_channel.fd(channel);
@@ -52,20 +54,18 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
 
     @Override
     public ConnectionIdentifier createIdentifier(ConnectionHandler handler) throws VerbsException {
-        retain(ControlCall.RDMA_CREATE_ID);
-        long number = lastNumber.incrementAndGet();
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment pointer = arena.allocate(ValueLayout.JAVA_LONG);
-            ControlCall.RDMA_CREATE_ID.check("", channel, pointer, MemorySegment.ofAddress(number),
-                    rdma_h.RDMA_PS_TCP());
-            RdmacmIdentifier identifier = new RdmacmIdentifier(this, number, IbverbsCalls.pointer(pointer, 0));
-            identifier.handler(handler);
-            identifiers.put(number, identifier);
-            return identifier;
-        } catch (Throwable e) {
-            release();
-            throw e;
-        }
+        return makeChild(ControlCall.RDMA_CREATE_ID, () -> {
+            long number = lastNumber.incrementAndGet();
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment pointer = arena.allocate(ValueLayout.JAVA_LONG);
+                ControlCall.RDMA_CREATE_ID.check("", channel, pointer, MemorySegment.ofAddress(number),
+                        rdma_h.RDMA_PS_TCP());
+                RdmacmIdentifier identifier = new RdmacmIdentifier(this, number, IbverbsCalls.pointer(pointer, 0));
+                identifier.handler(handler);
+                identifiers.put(number, identifier);
+                return identifier;
+            }
+        });
     }
 
     @Override
@@ -136,14 +136,14 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
 
     /** Copies an event and acknowledges it; null if no identifier may get it any more. */
     private Delivery copyAndAcknowledge(MemorySegment event) throws VerbsException {
-        boolean request = ConnectionEventReader.isRequest(event);
+        boolean request = rdma_cm_event.event(event) == rdma_h.RDMA_CM_EVENT_CONNECT_REQUEST();
         MemorySegment about = request ? rdma_cm_event.listen_id(event) : rdma_cm_event.id(event);
         RdmacmIdentifier identifier = identifiers.get(rdma_cm_id.context(about).address());
         ConnectionEvent copy = null;
         if (request) {
             copy = copyRequest(identifier, event);
         } else if (identifier != null) {
-            copy = ConnectionEventReader.copy(event);
+            copy = copy(event);
         }
         ControlCall.RDMA_ACK_CM_EVENT.check("", event);
         return copy == null ? null : new Delivery(identifier, copy);
@@ -155,7 +155,7 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
      * can block, after that.
      */
     private ConnectionEvent copyRequest(RdmacmIdentifier listener, MemorySegment event) {
-        ConnectionParameters parameters = ConnectionParameterCodec.read(ConnectionEventReader.parameters(event));
+        ConnectionParameters parameters = parameters(event);
         MemorySegment pointer = rdma_cm_event.id(event);
         long number = lastNumber.incrementAndGet();
         rdma_cm_id.context(pointer, MemorySegment.ofAddress(number));
@@ -166,14 +166,56 @@ final class RdmacmConnectionManager extends NativeHandle implements ConnectionMa
         return new ConnectionEvent.ConnectRequest(child, parameters);
     }
 
-    @Override
-    public int descriptor() {
-        return descriptor;
+    /** Copies an {@code rdma_cm_event} that is no request and not yet acknowledged. */
+    private static ConnectionEvent copy(MemorySegment event) {
+        int number = rdma_cm_event.event(event);
+        int status = rdma_cm_event.status(event);
+        int error = Math.abs(status);
+        if (number == rdma_h.RDMA_CM_EVENT_ADDR_RESOLVED()) {
+            return new ConnectionEvent.AddressResolved();
+        } else if (number == rdma_h.RDMA_CM_EVENT_ROUTE_RESOLVED()) {
+            return new ConnectionEvent.RouteResolved();
+        } else if (number == rdma_h.RDMA_CM_EVENT_ADDR_ERROR()) {
+            return new ConnectionEvent.Failed(ControlCall.RDMA_RESOLVE_ADDR.name, error);
+        } else if (number == rdma_h.RDMA_CM_EVENT_ROUTE_ERROR()) {
+            return new ConnectionEvent.Failed(ControlCall.RDMA_RESOLVE_ROUTE.name, error);
+        } else if (number == rdma_h.RDMA_CM_EVENT_CONNECT_ERROR()) {
+            return new ConnectionEvent.Failed(ControlCall.RDMA_CONNECT.name, error);
+        } else if (number == rdma_h.RDMA_CM_EVENT_UNREACHABLE()) {
+            return new ConnectionEvent.Unreachable(error);
+        } else if (number == rdma_h.RDMA_CM_EVENT_ESTABLISHED() || number == rdma_h.RDMA_CM_EVENT_CONNECT_RESPONSE()) {
+            return new ConnectionEvent.Established(parameters(event));
+        } else if (number == rdma_h.RDMA_CM_EVENT_REJECTED()) {
+            // InfiniBand's reason is positive; iWARP gives an errno, negated.
+            return new ConnectionEvent.Rejected(status, parameters(event).privateData());
+        } else if (number == rdma_h.RDMA_CM_EVENT_DISCONNECTED()) {
+            return new ConnectionEvent.Disconnected();
+        } else if (number == rdma_h.RDMA_CM_EVENT_DEVICE_REMOVAL()) {
+            return new ConnectionEvent.DeviceRemoved();
+        } else if (number == rdma_h.RDMA_CM_EVENT_ADDR_CHANGE()) {
+            return new ConnectionEvent.AddressChanged();
+        } else if (number == rdma_h.RDMA_CM_EVENT_TIMEWAIT_EXIT()) {
+            return new ConnectionEvent.TimewaitExited();
+        }
+        return new ConnectionEvent.Unknown(number, status);
+    }
+
+    /** Copies the {@code rdma_conn_param} of an event; of private data no more than its length field says. */
+    private static ConnectionParameters parameters(MemorySegment event) {
+        MemorySegment param = rdma_cm_event.param.conn(rdma_cm_event.param(event));
+        MemorySegment data = rdma_conn_param.private_data(param);
+        int length = Byte.toUnsignedInt(rdma_conn_param.private_data_len(param));
+        return new ConnectionParameters(
+                data.address() == 0 ? new byte[0] : data.asSlice(0, length).toArray(ValueLayout.JAVA_BYTE),
+                Byte.toUnsignedInt(rdma_conn_param.responder_resources(param)),
+                Byte.toUnsignedInt(rdma_conn_param.initiator_depth(param)),
+                Byte.toUnsignedInt(rdma_conn_param.retry_count(param)),
+                Byte.toUnsignedInt(rdma_conn_param.rnr_retry_count(param)));
     }
 
     @Override
-    String what() {
-        return "connection manager";
+    public int descriptor() {
+        return descriptor;
     }
 
     @Override

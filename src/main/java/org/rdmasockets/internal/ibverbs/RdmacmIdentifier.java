@@ -1,5 +1,6 @@
 package org.rdmasockets.internal.ibverbs;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
@@ -11,6 +12,7 @@ import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.ibverbs.generated.rdma_addr;
 import org.rdmasockets.internal.ibverbs.generated.rdma_cm_id;
+import org.rdmasockets.internal.ibverbs.generated.rdma_conn_param;
 import org.rdmasockets.internal.ibverbs.generated.rdma_h;
 import org.rdmasockets.internal.ibverbs.generated.rdma_route;
 import org.rdmasockets.verbs.ConnectionEvent;
@@ -31,6 +33,8 @@ import org.rdmasockets.verbs.VerbsException;
 final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifier {
     private static final Log LOG = new Log(RdmacmIdentifier.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
+    /** {@code private_data_len} is one byte. Transports allow less, and the kernel refuses what they do not. */
+    private static final int MAX_PRIVATE_DATA_BYTES = 255;
     private static final InetSocketAddress UNBOUND = new InetSocketAddress(0);
 
     private final RdmacmConnectionManager manager;
@@ -55,6 +59,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     /** An identifier that exists; the caller has retained the manager. */
     RdmacmIdentifier(RdmacmConnectionManager manager, long number, MemorySegment pointer) {
+        super("connection identifier");
         this.manager = manager;
         this.number = number;
         this.pointer = pointer;
@@ -130,12 +135,8 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     @Override
     public void resolveAddress(InetSocketAddress destination, int timeoutMillis) throws VerbsException {
         try (Entry entry = enter(ControlCall.RDMA_RESOLVE_ADDR)) {
-            int error = ControlCall.RDMA_RESOLVE_ADDR.error(pointer, MemorySegment.NULL,
-                    SocketAddresses.write(destination, entry.arena), timeoutMillis);
-            if (error != 0) {
-                throw ControlCall.RDMA_RESOLVE_ADDR.failure(error, "destination=" + text(destination)
-                        + ", timeoutMillis=" + timeoutMillis);
-            }
+            ControlCall.RDMA_RESOLVE_ADDR.check("destination=" + text(destination) + ", timeoutMillis=" + timeoutMillis,
+                    pointer, MemorySegment.NULL, SocketAddresses.write(destination, entry.arena), timeoutMillis);
         }
     }
 
@@ -198,7 +199,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
             QueuePairParents parents = new QueuePairParents(own, QueuePairType.RELIABLE_CONNECTION, config, receives);
             beginQueuePair(call);
             try {
-                IbverbsQueuePair made = QueuePairFactory.create(parents, this);
+                IbverbsQueuePair made = parents.create(this);
                 endQueuePair(made);
                 return made;
             } catch (Throwable e) {
@@ -254,11 +255,34 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
                 throw new VerbsException(call.name, Errno.EINVAL.number(), toString(),
                         "make a queue pair for this identifier first");
             }
-            int error = call.error(pointer, ConnectionParameterCodec.write(call, parameters, entry.arena));
+            int error = call.error(pointer, write(call, parameters, entry.arena));
             if (error != 0) {
                 throw call.failure(error, this + ", " + parameters);
             }
         }
+    }
+
+    /** Writes an {@code rdma_conn_param} for a C function; throws if the private data is too long. */
+    private static MemorySegment write(ControlCall call, ConnectionParameters parameters, Arena arena)
+            throws VerbsException {
+        MemorySegment param = rdma_conn_param.allocate(arena);
+        rdma_conn_param.private_data(param, write(call, parameters.privateData(), arena));
+        rdma_conn_param.private_data_len(param, (byte) parameters.privateDataBytes());
+        rdma_conn_param.responder_resources(param, (byte) parameters.responderResources());
+        rdma_conn_param.initiator_depth(param, (byte) parameters.initiatorDepth());
+        rdma_conn_param.flow_control(param, (byte) 1);
+        rdma_conn_param.retry_count(param, (byte) parameters.retryCount());
+        rdma_conn_param.rnr_retry_count(param, (byte) parameters.receiverNotReadyRetryCount());
+        return param;
+    }
+
+    /** Writes private data, NULL if there is none. */
+    private static MemorySegment write(ControlCall call, byte[] data, Arena arena) throws VerbsException {
+        if (data.length > MAX_PRIVATE_DATA_BYTES) {
+            throw new VerbsException(call.name, Errno.EINVAL.number(), "privateDataBytes=" + data.length,
+                    "private data has at most " + MAX_PRIVATE_DATA_BYTES + " bytes");
+        }
+        return data.length == 0 ? MemorySegment.NULL : arena.allocateFrom(ValueLayout.JAVA_BYTE, data);
     }
 
     @Override
@@ -273,7 +297,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     public void reject(byte[] privateData) throws VerbsException {
         try (Entry entry = enter(ControlCall.RDMA_REJECT)) {
             ControlCall.RDMA_REJECT.check(this + ", privateDataBytes=" + privateData.length, pointer,
-                    ConnectionParameterCodec.privateData(ControlCall.RDMA_REJECT, privateData, entry.arena),
+                    write(ControlCall.RDMA_REJECT, privateData, entry.arena),
                     (byte) privateData.length);
         }
     }
@@ -375,22 +399,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     /** Waits until no call and no handler uses this; a handler that closes its own identifier is not waited for. */
     private synchronized void awaitCallsAndHandler() {
         awaitCalls();
-        boolean interrupted = false;
-        while (dispatcher != null && dispatcher != Thread.currentThread()) {
-            try {
-                wait();
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    @Override
-    String what() {
-        return "connection identifier";
+        awaitWhile(() -> dispatcher != null && dispatcher != Thread.currentThread());
     }
 
     @Override

@@ -39,14 +39,14 @@ final class SocketAddresses {
         if (host instanceof Inet6Address host6) {
             MemorySegment socket = sockaddr_in6.allocate(arena);
             sockaddr_in6.sin6_family(socket, (short) rdma_h.AF_INET6());
-            sockaddr_in6.sin6_port(socket, ByteOrders.toNetworkShort(address.getPort()));
+            sockaddr_in6.sin6_port(socket, Short.reverseBytes((short) address.getPort()));
             MemorySegment.copy(bytes, 0, sockaddr_in6.sin6_addr(socket), ValueLayout.JAVA_BYTE, 0, bytes.length);
             sockaddr_in6.sin6_scope_id(socket, host6.getScopeId());
             return socket;
         }
         MemorySegment socket = sockaddr_in.allocate(arena);
         sockaddr_in.sin_family(socket, (short) rdma_h.AF_INET());
-        sockaddr_in.sin_port(socket, ByteOrders.toNetworkShort(address.getPort()));
+        sockaddr_in.sin_port(socket, Short.reverseBytes((short) address.getPort()));
         MemorySegment.copy(bytes, 0, sockaddr_in.sin_addr(socket), ValueLayout.JAVA_BYTE, 0, bytes.length);
         return socket;
     }
@@ -77,20 +77,24 @@ final class SocketAddresses {
         try {
             if (family == rdma_h.AF_INET()) {
                 byte[] bytes = sockaddr_in.sin_addr(socket).asSlice(0, IPV4_BYTES).toArray(ValueLayout.JAVA_BYTE);
-                return new InetSocketAddress(InetAddress.getByAddress(bytes),
-                        ByteOrders.fromNetwork(sockaddr_in.sin_port(socket)));
+                return new InetSocketAddress(InetAddress.getByAddress(bytes), port(sockaddr_in.sin_port(socket)));
             }
             if (family == rdma_h.AF_INET6()) {
                 byte[] bytes = sockaddr_in6.sin6_addr(socket).asSlice(0, IPV6_BYTES).toArray(ValueLayout.JAVA_BYTE);
                 int scope = sockaddr_in6.sin6_scope_id(socket);
                 InetAddress host = scope == 0 ? InetAddress.getByAddress(bytes)
                         : Inet6Address.getByAddress(null, bytes, scope);
-                return new InetSocketAddress(host, ByteOrders.fromNetwork(sockaddr_in6.sin6_port(socket)));
+                return new InetSocketAddress(host, port(sockaddr_in6.sin6_port(socket)));
             }
             return null;
         } catch (UnknownHostException e) {
             throw new AssertionError("4 and 16 bytes are an address", e);
         }
+    }
+
+    /** A port as it stands in memory, 0 to 65535. */
+    private static int port(short inNetworkOrder) {
+        return Short.toUnsignedInt(Short.reverseBytes(inNetworkOrder));
     }
 
     /**

@@ -85,7 +85,7 @@ final class WorkRequestBlock {
         OPCODES[SendRequest.Opcode.FETCH_AND_ADD.ordinal()] = rdma_h.IBV_WR_ATOMIC_FETCH_AND_ADD();
     }
 
-    private final MemorySegment block;
+    final MemorySegment block;
     private final int sendElements;
     private final int receiveElements;
 
@@ -100,7 +100,8 @@ final class WorkRequestBlock {
         }
     }
 
-    private long receiveOffset(int index) {
+    /** Where a receive of the chain is; behind the last one is their list. */
+    long receiveOffset(int index) {
         return SEND_BYTES + sendElements * SGE_BYTES + index * RECEIVE_BYTES;
     }
 
@@ -108,19 +109,15 @@ final class WorkRequestBlock {
         return receiveOffset(CHAIN) + receiveElements * SGE_BYTES;
     }
 
-    /** Address of the {@code ibv_send_wr}. */
-    long sendAddress() {
-        return block.address();
+    /** Posts the send request to a queue pair: 0 or a positive errno. */
+    int postSend(MemorySegment function, MemorySegment queuePair) {
+        return IbverbsCalls.post(function, queuePair.address(), block.address(), block.address() + badOffset());
     }
 
-    /** Address of the first {@code ibv_recv_wr}. */
-    long receiveAddress() {
-        return block.address() + receiveOffset(0);
-    }
-
-    /** Address of a pointer that a refused post fills. */
-    long badAddress() {
-        return block.address() + badOffset();
+    /** Posts the receives to a queue pair or a shared receive queue: 0 or a positive errno. */
+    int postReceives(MemorySegment function, MemorySegment queue) {
+        return IbverbsCalls.post(function, queue.address(), block.address() + receiveOffset(0),
+                block.address() + badOffset());
     }
 
     /** Whether the request has not more elements than there is room for. */
@@ -140,7 +137,7 @@ final class WorkRequestBlock {
         block.set(JAVA_INT, SEND_COUNT, request.elements().count());
         block.set(JAVA_INT, SEND_OPCODE, OPCODES[opcode.ordinal()]);
         block.set(JAVA_INT, SEND_FLAGS, flags(request));
-        block.set(JAVA_INT, IMMEDIATE, ByteOrders.toNetwork(request.immediate()));
+        block.set(JAVA_INT, IMMEDIATE, Integer.reverseBytes(request.immediate()));
         if (opcode == SendRequest.Opcode.COMPARE_AND_SWAP || opcode == SendRequest.Opcode.FETCH_AND_ADD) {
             block.set(JAVA_LONG, ATOMIC_ADDRESS, request.remoteAddress());
             block.set(JAVA_INT, ATOMIC_KEY, request.remoteKey());
@@ -175,11 +172,6 @@ final class WorkRequestBlock {
     private static int flags(SendRequest request) {
         return (request.isSignalled() ? SIGNALLED : 0) | (request.isInline() ? INLINE : 0)
                 | (request.isFenced() ? FENCED : 0) | (request.isSolicited() ? SOLICITED : 0);
-    }
-
-    /** Fills in a receive that fits. */
-    void fill(ReceiveRequest request) {
-        fill(0, request, request.workRequestId(), true);
     }
 
     /** Fills in receives that fit, with identifiers in order, and tells how many, because a chain has an end. */

@@ -18,6 +18,7 @@
  * host). No thread is started here.
  *
  * <p>Facts about devices that no attribute tells (inline limits, what siw lacks) are in {@code IbverbsDevice},
- * {@code DeviceFacts} and {@code QueuePairFactory}. The package knows nothing of sockets.
+ * {@code DeviceFacts} and {@code QueuePairParents}. The generated layouts hold for x86-64 only, so numbers in network
+ * order are always swapped. The package knows nothing of sockets.
  */
 package org.rdmasockets.internal.ibverbs;

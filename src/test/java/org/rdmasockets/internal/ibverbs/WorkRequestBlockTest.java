@@ -87,7 +87,7 @@ class WorkRequestBlockTest {
     }
 
     private MemorySegment send() {
-        return MemorySegment.ofAddress(block.sendAddress()).reinterpret(ibv_send_wr.layout().byteSize());
+        return block.block.asSlice(0, ibv_send_wr.layout().byteSize());
     }
 
     private static MemorySegment element(MemorySegment list, int index) {
@@ -108,9 +108,8 @@ class WorkRequestBlockTest {
         MemorySegment rdma = ibv_send_wr.wr.rdma(ibv_send_wr.wr(send()));
         assertEquals(PEERS_KEY, ibv_send_wr.wr.rdma.rkey(rdma));
         assertEquals(PEERS_ADDRESS, ibv_send_wr.wr.rdma.remote_addr(rdma));
-        block.fill(new ReceiveRequest(2).receive(6).add(region, 0, 9));
-        MemorySegment receive = MemorySegment.ofAddress(block.receiveAddress())
-                .reinterpret(ibv_recv_wr.layout().byteSize());
+        block.fill(new ReceiveRequest(2).receive(6).add(region, 0, 9), 6, 1);
+        MemorySegment receive = block.block.asSlice(block.receiveOffset(0), ibv_recv_wr.layout().byteSize());
         assertEquals(LOCAL_KEY, ibv_sge.lkey(element(ibv_recv_wr.sg_list(receive), 0)));
     }
 

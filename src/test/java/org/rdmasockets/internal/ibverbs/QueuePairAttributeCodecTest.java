@@ -22,7 +22,7 @@ import org.rdmasockets.verbs.QueuePairAttributes.Path;
 import org.rdmasockets.verbs.QueuePairState;
 
 /** Attributes as the library reads them. */
-class ModifyAttributesTest {
+class QueuePairAttributeCodecTest {
     private static final byte[] GID = HexFormat.of().parseHex("00000000000000000000ffff0a4d0002");
 
     private final MemorySegment attr = ibv_qp_attr.allocate(Arena.ofAuto());
@@ -31,8 +31,8 @@ class ModifyAttributesTest {
     /** ibverbs-rs names the peer by its LID alone, which nothing on Ethernet has: RoCE needs the GID in a GRH. */
     @Test
     void aPathToAGidIsGlobal() {
-        int mask = ModifyAttributes.fill(attr, new QueuePairAttributes().path(new Path(new Gid(GID), 3, 2, 104, 0, 5)),
-                1);
+        int mask = QueuePairAttributeCodec.fill(attr,
+                new QueuePairAttributes().path(new Path(new Gid(GID), 3, 2, 104, 0, 5)), 1);
         assertEquals(rdma_h.IBV_QP_AV(), mask);
         assertEquals(1, ibv_ah_attr.is_global(address));
         assertEquals(1, ibv_ah_attr.port_num(address));
@@ -46,7 +46,7 @@ class ModifyAttributesTest {
 
     @Test
     void aPathWithoutAGidIsNamedByItsLid() {
-        ModifyAttributes.fill(attr, new QueuePairAttributes().path(
+        QueuePairAttributeCodec.fill(attr, new QueuePairAttributes().path(
                 new Path(new Gid(new byte[Gid.LENGTH_BYTES]), 0, 1, 0, 0xC001, 0)), 2);
         assertEquals(0, ibv_ah_attr.is_global(address));
         assertEquals((short) 0xC001, ibv_ah_attr.dlid(address));
@@ -55,8 +55,8 @@ class ModifyAttributesTest {
 
     @Test
     void onlyWhatIsSetIsInTheMask() {
-        assertEquals(0, ModifyAttributes.fill(attr, new QueuePairAttributes(), 1));
-        int mask = ModifyAttributes.fill(attr, new QueuePairAttributes().state(QueuePairState.READY_TO_SEND)
+        assertEquals(0, QueuePairAttributeCodec.fill(attr, new QueuePairAttributes(), 1));
+        int mask = QueuePairAttributeCodec.fill(attr, new QueuePairAttributes().state(QueuePairState.READY_TO_SEND)
                 .access(Set.of(AccessFlag.REMOTE_READ)).set(Field.RECEIVER_NOT_READY_RETRY_COUNT, 6)
                 .set(Field.PATH_MTU_BYTES, 2048), 1);
         assertEquals(rdma_h.IBV_QP_STATE() | rdma_h.IBV_QP_ACCESS_FLAGS() | rdma_h.IBV_QP_RNR_RETRY()
@@ -66,6 +66,6 @@ class ModifyAttributesTest {
         assertEquals(6, ibv_qp_attr.rnr_retry(attr));
         assertEquals(rdma_h.IBV_MTU_2048(), ibv_qp_attr.path_mtu(attr));
         assertThrows(IllegalArgumentException.class,
-                () -> ModifyAttributes.fill(attr, new QueuePairAttributes().state(QueuePairState.UNKNOWN), 1));
+                () -> QueuePairAttributeCodec.fill(attr, new QueuePairAttributes().state(QueuePairState.UNKNOWN), 1));
     }
 }

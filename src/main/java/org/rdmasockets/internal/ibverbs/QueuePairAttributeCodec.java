@@ -7,13 +7,14 @@ import org.rdmasockets.internal.ibverbs.generated.ibv_ah_attr;
 import org.rdmasockets.internal.ibverbs.generated.ibv_global_route;
 import org.rdmasockets.internal.ibverbs.generated.ibv_qp_attr;
 import org.rdmasockets.internal.ibverbs.generated.rdma_h;
+import org.rdmasockets.verbs.Gid;
 import org.rdmasockets.verbs.QueuePairAttributes;
 import org.rdmasockets.verbs.QueuePairAttributes.Field;
 import org.rdmasockets.verbs.QueuePairState;
 
-/** Writes {@link QueuePairAttributes} as {@code ibv_qp_attr} and its mask. */
-final class ModifyAttributes {
-    private ModifyAttributes() {}
+/** {@link QueuePairAttributes} as {@code ibv_qp_attr} and its mask, and back. */
+final class QueuePairAttributeCodec {
+    private QueuePairAttributeCodec() {}
 
     /**
      * Fills in what is set in a zeroed {@code ibv_qp_attr}, for a path by a port, and gives the mask of that. Throws
@@ -67,7 +68,8 @@ final class ModifyAttributes {
         switch (field) {
             case PORT -> ibv_qp_attr.port_num(attr, (byte) value);
             case PARTITION_KEY_INDEX -> ibv_qp_attr.pkey_index(attr, (short) value);
-            case PATH_MTU_BYTES -> ibv_qp_attr.path_mtu(attr, mtu(value));
+            // A power of two from 256 to 4096, which are 1 to 5 in enum ibv_mtu.
+            case PATH_MTU_BYTES -> ibv_qp_attr.path_mtu(attr, Integer.numberOfTrailingZeros(value >> 7));
             case DESTINATION_NUMBER -> ibv_qp_attr.dest_qp_num(attr, value);
             case RECEIVE_PACKET_NUMBER -> ibv_qp_attr.rq_psn(attr, value);
             case SEND_PACKET_NUMBER -> ibv_qp_attr.sq_psn(attr, value);
@@ -100,16 +102,55 @@ final class ModifyAttributes {
         };
     }
 
-    /** {@code enum ibv_mtu} of a number of bytes. */
-    private static int mtu(int bytes) {
-        return switch (bytes) {
-            case 256 -> rdma_h.IBV_MTU_256();
-            case 512 -> rdma_h.IBV_MTU_512();
-            case 1024 -> rdma_h.IBV_MTU_1024();
-            case 2048 -> rdma_h.IBV_MTU_2048();
-            case 4096 -> rdma_h.IBV_MTU_4096();
-            default -> throw new IllegalArgumentException("a path MTU is 256, 512, 1024, 2048 or 4096 bytes, not "
-                    + bytes);
-        };
+    /** The mask of all that {@link #read} reads. */
+    static int allFields() {
+        int mask = rdma_h.IBV_QP_STATE() | rdma_h.IBV_QP_ACCESS_FLAGS() | rdma_h.IBV_QP_AV();
+        for (Field field : Field.values()) {
+            mask |= bit(field);
+        }
+        return mask;
+    }
+
+    /** Reads what a device filled in; what it fills with values that cannot be is left out. */
+    static QueuePairAttributes read(MemorySegment attr) {
+        QueuePairAttributes read = new QueuePairAttributes().access(AccessBits.flags(ibv_qp_attr.qp_access_flags(attr)))
+                .state(IbverbsDevice.named(QueuePairState.values(), ibv_qp_attr.qp_state(attr),
+                        QueuePairState.UNKNOWN));
+        MemorySegment address = ibv_qp_attr.ah_attr(attr);
+        if (ibv_ah_attr.is_global(address) != 0 || ibv_ah_attr.dlid(address) != 0) {
+            read.path(path(address));
+        }
+        int mtu = IbverbsDevice.mtuBytes(ibv_qp_attr.path_mtu(attr));
+        if (mtu != 0) {
+            read.set(Field.PATH_MTU_BYTES, mtu);
+        }
+        if (ibv_qp_attr.port_num(attr) != 0) {
+            read.set(Field.PORT, Byte.toUnsignedInt(ibv_qp_attr.port_num(attr)));
+        }
+        return numbers(read, attr);
+    }
+
+    private static QueuePairAttributes.Path path(MemorySegment address) {
+        MemorySegment route = ibv_ah_attr.grh(address);
+        return new QueuePairAttributes.Path(new Gid(ibv_global_route.dgid(route).toArray(ValueLayout.JAVA_BYTE)),
+                Byte.toUnsignedInt(ibv_global_route.sgid_index(route)),
+                Byte.toUnsignedInt(ibv_global_route.hop_limit(route)),
+                Byte.toUnsignedInt(ibv_global_route.traffic_class(route)),
+                Short.toUnsignedInt(ibv_ah_attr.dlid(address)), ibv_ah_attr.sl(address) & 0xf,
+                ibv_global_route.flow_label(route) & 0xfffff);
+    }
+
+    private static QueuePairAttributes numbers(QueuePairAttributes read, MemorySegment attr) {
+        return read.set(Field.PARTITION_KEY_INDEX, Short.toUnsignedInt(ibv_qp_attr.pkey_index(attr)))
+                .set(Field.DESTINATION_NUMBER, ibv_qp_attr.dest_qp_num(attr) & 0xffffff)
+                .set(Field.RECEIVE_PACKET_NUMBER, ibv_qp_attr.rq_psn(attr) & 0xffffff)
+                .set(Field.SEND_PACKET_NUMBER, ibv_qp_attr.sq_psn(attr) & 0xffffff)
+                .set(Field.MAX_READS_AS_TARGET, Byte.toUnsignedInt(ibv_qp_attr.max_dest_rd_atomic(attr)))
+                .set(Field.MAX_READS_AS_INITIATOR, Byte.toUnsignedInt(ibv_qp_attr.max_rd_atomic(attr)))
+                .set(Field.RECEIVER_NOT_READY_TIMER, ibv_qp_attr.min_rnr_timer(attr) & 31)
+                .set(Field.ACKNOWLEDGE_TIMEOUT, ibv_qp_attr.timeout(attr) & 31)
+                .set(Field.RETRY_COUNT, ibv_qp_attr.retry_cnt(attr) & 7)
+                .set(Field.RECEIVER_NOT_READY_RETRY_COUNT, ibv_qp_attr.rnr_retry(attr) & 7)
+                .set(Field.QUEUE_KEY, ibv_qp_attr.qkey(attr));
     }
 }
