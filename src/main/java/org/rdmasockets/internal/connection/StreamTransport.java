@@ -216,7 +216,7 @@ public final class StreamTransport implements Connection, Protocol {
     /** Reads and writes of the application throw the reason. */
     @Override
     public void fail(boolean reset, String reason) {
-        stream.onFailure(reset ? StreamFailure.reset(reason) : StreamFailure.of(reason, reason));
+        stream.fail(reset ? StreamFailure.reset(reason) : StreamFailure.of(reason, reason));
     }
 
     @Override

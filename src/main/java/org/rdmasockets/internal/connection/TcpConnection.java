@@ -14,7 +14,7 @@ import java.net.SocketTimeoutException;
 import java.net.StandardSocketOptions;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.internal.log.Log;
-import org.rdmasockets.internal.rsockets.DirectReceiver;
+import org.rdmasockets.internal.rsockets.StreamConnection;
 
 /**
  * A connection over TCP: an ordinary {@code java.net.Socket}, which does everything. This class adds deadlines instead
@@ -285,7 +285,7 @@ final class TcpConnection implements Connection {
         /** As over RDMA: one view at a time, and no other reads meanwhile. */
         void ensureNoView() {
             if (view != null) {
-                throw new IllegalStateException(DirectReceiver.STILL_OPEN);
+                throw new IllegalStateException(StreamConnection.VIEW_OPEN);
             }
         }
 

@@ -128,7 +128,7 @@ public final class DirectSender {
         int count = Math.min(Math.min(length, maxWriteBytes), maps.room(entry, at));
         SendRequest request = sendQueue.begin(WorkRequestId.DATA, maps.address(entry, at), maps.key(entry));
         int kept = fill(request, from, offset, count, count == length);
-        connection.failUnlessPosted("ibv_post_send", sendQueue.finishSilently(count, kept));
+        connection.failUnlessPosted("ibv_post_send", sendQueue.postPayload(WorkRequestId.DATA, count, kept));
         end(count == length);
         return count;
     }

@@ -8,7 +8,7 @@ import org.rdmasockets.verbs.SendRequest;
  * this alone; everything else about a stream is the same in all of them, and in {@link StreamConnection}. Besides data,
  * an end tells the peer in this order: an answer, SHUTDOWN or DISCONNECT, and the news of this kind.
  */
-abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, NegotiatingFlow {
+abstract sealed class Flow permits CreditRing, SendReceive, ReadRing {
     /** The connection of this flow; told when something cannot be posted. */
     final StreamConnection connection;
     /** Has SHUTDOWN and DISCONNECT. */
@@ -39,7 +39,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Negotiatin
         }
     }
 
-    /** The kind of this flow; the proposed kind until the ends have agreed. */
+    /** The kind of this flow. */
     abstract FlowKind kind();
 
     /** Begins with what the peer sent, which was checked. Null if all is well, else what the peer did wrong before. */
@@ -68,6 +68,11 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Negotiatin
      */
     abstract String arrived(int slot, int message, int lengthBytes);
 
+    /** The mistake of a peer whose message no end of such a flow sends. */
+    static String unknown(int message) {
+        return "sent a message with the unknown operation " + ImmediateData.operation(message);
+    }
+
     /** The memory that the peer has mapped; null if it may map nothing. */
     MapTable maps() {
         return null;
@@ -92,7 +97,9 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Negotiatin
     abstract boolean isNewsDue();
 
     /** Tells whether that can be done now. */
-    abstract boolean mayTellNews();
+    boolean mayTellNews() {
+        return sendQueue.hasControlSlot(false);
+    }
 
     /** Tells or asks one thing. */
     abstract int tellNews();

@@ -94,17 +94,11 @@ final class ReadRing extends Flow {
     String arrived(int slot, int message, int lengthBytes) {
         connection.repost(slot);
         int argument = ImmediateData.argument(message);
-        switch (ImmediateData.operation(message)) {
-            case ImmediateData.DATA -> {
-                return closing.isInputEnded() ? null : received.arrive(argument);
-            }
-            case ImmediateData.CONTROL -> {
-                return control(argument);
-            }
-            default -> {
-                return "sent a message with the unknown operation " + ImmediateData.operation(message);
-            }
-        }
+        return switch (ImmediateData.operation(message)) {
+            case ImmediateData.DATA -> closing.isInputEnded() ? null : received.arrive(argument);
+            case ImmediateData.CONTROL -> control(argument);
+            default -> unknown(message);
+        };
     }
 
     private String control(int word) {
@@ -174,7 +168,7 @@ final class ReadRing extends Flow {
 
     @Override
     boolean mayTellNews() {
-        return !isWakeDue() && isLookDue() || sendQueue.hasControlSlot(false);
+        return !isWakeDue() && isLookDue() || super.mayTellNews();
     }
 
     @Override
