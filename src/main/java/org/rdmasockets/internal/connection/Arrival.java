@@ -164,33 +164,23 @@ final class Arrival<P extends Protocol> {
     private void onEvent(ConnectionEvent event) {
         boolean done = false;
         try {
-            take(event);
-            done = true;
-        } finally {
-            broken |= !done;
-        }
-    }
-
-    private void take(ConnectionEvent event) {
-        switch (event) {
-            case ConnectionEvent.Established news -> {
+            // Only a peer that was connected can disconnect there: it wrote and closed, and its last step of the
+            // handshake was lost on the way. Its bytes are here.
+            boolean late = event instanceof ConnectionEvent.Disconnected && answering
+                    && identifier.device().supports(Capability.COMPLETION_IS_DELIVERY);
+            if (late || event instanceof ConnectionEvent.Established) {
                 identifier.handler(events);
+                if (late) {
+                    events.onEvent(identifier, event);
+                }
                 established.execute(this::start);
-            }
-            case ConnectionEvent.Disconnected gone when answering && identifier.device().supports(
-                    Capability.COMPLETION_IS_DELIVERY) -> {
-                // Only a peer that was connected can disconnect there: it wrote and closed, and its last step of the
-                // handshake was lost on the way. Its bytes are here.
-                identifier.handler(events);
-                events.onEvent(identifier, event);
-                established.execute(this::start);
-            }
-            case ConnectionEvent.TimewaitExited exited -> {
-            }
-            default -> {
+            } else if (!(event instanceof ConnectionEvent.TimewaitExited)) {
                 LOG.debug("[{}] connection lost while it was set up: {}", identifier.localAddress(), event);
                 engine.perform(this::discard);
             }
+            done = true;
+        } finally {
+            broken |= !done;
         }
     }
 

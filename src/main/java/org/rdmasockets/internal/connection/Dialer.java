@@ -26,9 +26,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
     /** The steps of the calling thread itself, but for a request that may wait for the peer. */
     private enum Step { MAKE, REQUEST, START }
 
-    /** The only one stands for an event: the peer's process does not run. */
-    private enum PeerStopped { PEER_STOPPED }
-
+    /** Stands for an event: the peer's process does not run. */
+    private static final Object PEER_STOPPED = new Object();
     /** The first attempt within this host has so long, whatever its caller says: its own process is the slow one. */
     private static final long FIRST_NANOS = TimeUnit.SECONDS.toNanos(2);
     /** Where there is another way, the set-up pool is waited for so many times as long as a silent peer. */
@@ -54,8 +53,6 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
     private boolean running;
     /** The attempt was given up; protected by this. */
     private boolean abandoned;
-    /** The connection is up and belongs to the caller; protected by this. */
-    private boolean finished;
     /** Closed by another thread; protected by this. */
     private boolean cancelled;
     /** How long the route may take; set before the address is looked for. */
@@ -136,10 +133,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
             answer = expect(ConnectionEvent.Established.class).parameters().privateData();
             perform(Step.START);
             engine.practised();
-            done = finish();
-            if (!done) {
-                throw NetErrors.closed();
-            }
+            ensureWanted(); // from here on the connection belongs to the caller
+            done = true;
             return protocol;
         } catch (VerbsException e) {
             throw NetErrors.connectFailed(remote, e);
@@ -224,7 +219,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         }
         throw switch (event) {
             case null -> timedOut();
-            case PeerStopped stopped -> NetErrors.notNow(new ConnectException("Connection timed out: the process that "
+            case Object stopped when stopped == PEER_STOPPED -> NetErrors.notNow(new ConnectException("Connection timed out: the process that "
                     + "listens at " + remote + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
             case ConnectionEvent.Rejected rejected -> refused(rejected);
             case ConnectionEvent.Unreachable unreachable -> failed("rdma_connect", unreachable.errorNumber(), "");
@@ -257,7 +252,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         do {
             event = events.within(Math.min(LOOK_NANOS, InterruptibleWait.remaining(end)));
             if (event == null && engine.provider.isPeerStopped(identifier)) {
-                return PeerStopped.PEER_STOPPED;
+                return PEER_STOPPED;
             }
         } while (event == null && InterruptibleWait.remaining(end) > 0);
         return event;
@@ -345,16 +340,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
                 throw timedOut();
             }
         }
-        throwFailure(outcome);
-    }
-
-    private static void throwFailure(CompletableFuture<?> outcome) throws IOException {
-        switch (outcome.isCompletedExceptionally() ? outcome.exceptionNow() : null) {
-            case null -> {
-            }
-            case IOException e -> throw e;
-            case Throwable t -> throw new SocketException("connecting failed", t);
-        }
+        SetupPool.result(outcome, "connecting failed");
     }
 
     private synchronized void begin() throws SocketException {
@@ -373,11 +359,6 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         if (destroy) {
             destroy();
         }
-    }
-
-    private synchronized boolean finish() {
-        finished = !cancelled;
-        return finished;
     }
 
     private void abandon() {
@@ -416,13 +397,10 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         }
     }
 
-    /** Ends the attempt from another thread: the caller of {@link #dial} gets "Socket closed". */
+    /** Ends the attempt from another thread, if it goes on: the caller of {@link #dial} gets "Socket closed". */
     void cancel() {
         CompletableFuture<?> waitedFor;
         synchronized (this) {
-            if (finished) {
-                return;
-            }
             cancelled = true;
             waitedFor = pending;
         }

@@ -1,7 +1,6 @@
 package org.rdmasockets.internal.connection;
 
 import java.io.IOException;
-import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -31,21 +30,13 @@ public final class Registration {
                         + TimeUnit.NANOSECONDS.toSeconds(PATIENCE_NANOS) + " s");
             }
             taken = true;
-            return result(made);
+            return SetupPool.result(made, "registering memory failed");
+        } catch (VerbsException e) {
+            throw NetErrors.other(e);
         } finally {
             if (!taken) {
                 made.thenAccept(unwanted);
             }
-        }
-    }
-
-    private static MemoryRegion result(CompletableFuture<MemoryRegion> made) throws IOException {
-        if (!made.isCompletedExceptionally()) {
-            return made.resultNow();
-        }
-        switch (made.exceptionNow()) {
-            case VerbsException e -> throw NetErrors.other(e);
-            case Throwable t -> throw new SocketException("registering memory failed", t);
         }
     }
 }

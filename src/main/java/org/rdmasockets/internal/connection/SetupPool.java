@@ -1,5 +1,7 @@
 package org.rdmasockets.internal.connection;
 
+import java.io.IOException;
+import java.net.SocketException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -107,6 +109,17 @@ public final class SetupPool {
             return null;
         }
         return true;
+    }
+
+    /** The result of a task that has ended; an exception that is not of input or output becomes the cause of one. */
+    static <T> T result(CompletableFuture<T> ended, String whatFailed) throws IOException {
+        if (!ended.isCompletedExceptionally()) {
+            return ended.resultNow();
+        }
+        switch (ended.exceptionNow()) {
+            case IOException e -> throw e;
+            case Throwable t -> throw new SocketException(whatFailed, t);
+        }
     }
 
     private static <T> void complete(CompletableFuture<T> outcome, Callable<T> task) {
