@@ -11,10 +11,10 @@ import org.rdmasockets.verbs.spi.SendHints;
 final class CreditRing extends Flow {
     private static final int NONE = -1;
 
-    private final SendWindow window;
+    final SendWindow window;
     private final RemoteTargetTable targets;
     private final ReceiveBuffer received;
-    private final CreditGranter lending;
+    final CreditGranter lending;
     private final boolean immediateData;
     /** Null if the peer may map nothing. */
     private final MapTable maps;
@@ -27,13 +27,13 @@ final class CreditRing extends Flow {
     /** The peer has offered a chunk for all others, and this end has not moved to it. */
     private boolean offered;
 
-    CreditRing(Parts parts) {
-        super(parts);
-        StreamSettings settings = parts.settings();
-        MemorySegment memory = parts.remote().segment();
+    CreditRing(StreamConnection connection) {
+        super(connection);
+        StreamSettings settings = connection.settings();
+        MemorySegment memory = connection.remoteRegion.segment();
         window = new SendWindow(settings.receiverNotReadyRetry());
-        targets = new RemoteTargetTable(memory, parts.layout().offerOffset());
-        received = new ReceiveBuffer(parts.chunks(), settings);
+        targets = new RemoteTargetTable(memory, RegionLayout.of(settings).offerOffset());
+        received = new ReceiveBuffer(connection.memory().chunks, settings);
         immediateData = settings.immediateData();
         lending = new CreditGranter(sendQueue, window, received);
         maps = settings.maps() == 0 ? null : new MapTable(memory, settings.maps());
@@ -204,11 +204,6 @@ final class CreditRing extends Flow {
     @Override
     MapTable maps() {
         return maps;
-    }
-
-    /** A new mapper of memory for the peer to write to. */
-    MemoryMapper mapping() {
-        return new MemoryMapper(connection, sendQueue, lending, window);
     }
 
     /** Whether the peer may be asked for large chunks back, or waits for us to let go of its own. */

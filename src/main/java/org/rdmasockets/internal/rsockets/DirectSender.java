@@ -36,12 +36,12 @@ public final class DirectSender {
     /** The device no longer reads the memory once this many requests have completed; 0 if no writer waits for that. */
     private long sentAt;
 
-    DirectSender(StreamConnection connection, MessageSender sendQueue, SendBuffer sendBuffer, StreamSettings settings) {
+    DirectSender(StreamConnection connection) {
         this.connection = connection;
-        this.sendQueue = sendQueue;
-        this.sendBuffer = sendBuffer;
-        this.maxWriteBytes = settings.maxWriteBytes();
-        this.copiesAtPost = settings.copiesAtPost();
+        sendQueue = connection.sendQueue;
+        sendBuffer = sendQueue.ring;
+        maxWriteBytes = connection.settings().maxWriteBytes();
+        copiesAtPost = connection.settings().copiesAtPost();
     }
 
     /**

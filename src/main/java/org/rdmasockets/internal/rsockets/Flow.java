@@ -1,6 +1,5 @@
 package org.rdmasockets.internal.rsockets;
 
-import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
@@ -16,27 +15,17 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing {
     /** Where to post. */
     final MessageSender sendQueue;
 
-    Flow(Parts parts) {
-        connection = parts.connection();
+    /** Of a connection that has all its other parts. */
+    Flow(StreamConnection connection) {
+        this.connection = connection;
         closing = connection.closing;
-        sendQueue = parts.sendQueue();
+        sendQueue = connection.sendQueue;
     }
 
-    /**
-     * The parts that flows of a connection are made of. No flow keeps this record: each takes the parts that it needs.
-     */
-    record Parts(StreamConnection connection, MessageSender sendQueue, MessageReceiver receiveQueue, ChunkStock chunks,
-            MemoryRegion remote, StreamSettings settings) {
-        /** Where things lie in the remote region, and in the send queue's. */
-        RegionLayout layout() {
-            return RegionLayout.of(settings);
-        }
-
-        /** The flow of a kind. */
-        Flow flow(FlowKind kind) {
-            return kind == FlowKind.CREDIT_RING ? new CreditRing(this)
-                    : kind == FlowKind.SEND_RECEIVE ? SendReceive.of(this) : ReadRing.of(this);
-        }
+    /** The flow of a kind. */
+    static Flow of(FlowKind kind, StreamConnection connection) {
+        return kind == FlowKind.CREDIT_RING ? new CreditRing(connection)
+                : kind == FlowKind.SEND_RECEIVE ? SendReceive.of(connection) : ReadRing.of(connection);
     }
 
     /** The kind of this flow. */

@@ -40,16 +40,16 @@ final class ReadRing extends Flow {
     /** The word by which the peer said that it waits, or 0. */
     private int blockedPeer = NOBODY;
 
-    ReadRing(Parts parts) {
-        super(parts);
-        received = new ReceiveRing(parts);
-        region = parts.remote();
-        sinkOffset = parts.layout().ringOffset() - RegionLayout.SINK_BEFORE_RING;
+    ReadRing(StreamConnection connection) {
+        super(connection);
+        received = new ReceiveRing(connection);
+        region = connection.remoteRegion;
+        sinkOffset = RegionLayout.of(connection.settings()).ringOffset() - RegionLayout.SINK_BEFORE_RING;
     }
 
     /** A new one, which is loaded only if it is used. */
-    static Flow of(Parts parts) {
-        return new ReadRing(parts);
+    static Flow of(StreamConnection connection) {
+        return new ReadRing(connection);
     }
 
     @Override
@@ -227,13 +227,14 @@ final class ReadRing extends Flow {
         private long publishedBytes;
         private long published;
 
-        ReceiveRing(Flow.Parts parts) {
-            region = parts.remote();
-            offset = parts.layout().ringOffset();
+        ReceiveRing(StreamConnection connection) {
+            StreamSettings settings = connection.settings();
+            region = connection.remoteRegion;
+            offset = RegionLayout.of(settings).ringOffset();
             positionOffset = offset - RegionLayout.POSITION_BEFORE_RING;
-            capacity = parts.settings().ringBytes();
-            credits = parts.settings().credits();
-            receives = parts.receiveQueue();
+            capacity = settings.ringBytes();
+            credits = settings.credits();
+            receives = connection.receiveQueue;
         }
 
         /** Takes a message, whose receive was given back before. Null if all is well, else what the peer did wrong. */

@@ -22,19 +22,19 @@ final class SendReceive extends Flow {
     /** The {@link ImmediateData} of the message that was begun. */
     private int message;
 
-    SendReceive(Parts parts) {
-        super(parts);
-        received = new MessageQueue(parts);
+    SendReceive(StreamConnection connection) {
+        super(connection);
+        received = new MessageQueue(connection);
         // No more than three updates and two words are on their way to a peer that takes nothing in, and for those it
         // has receives that it gives no credits for: so none of them has to be counted.
         window = new SendWindow(true);
-        headerBytes = parts.settings().headerBytes();
-        maxWriteBytes = parts.settings().maxWriteBytes();
+        headerBytes = connection.settings().headerBytes();
+        maxWriteBytes = connection.settings().maxWriteBytes();
     }
 
     /** A new one, which is loaded only if it is used. */
-    static Flow of(Parts parts) {
-        return new SendReceive(parts);
+    static Flow of(StreamConnection connection) {
+        return new SendReceive(connection);
     }
 
     @Override

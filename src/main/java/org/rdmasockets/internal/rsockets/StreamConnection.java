@@ -32,9 +32,9 @@ public final class StreamConnection {
     @SuppressWarnings("unused")
     private static final Class<?> LOADED = StreamFailure.class;
 
-    private final MemoryRegion remoteRegion;
-    private final MessageSender sendQueue;
-    private final MessageReceiver receiveQueue;
+    final MemoryRegion remoteRegion;
+    final MessageSender sendQueue;
+    final MessageReceiver receiveQueue;
     private final StreamMemory memory;
     final ShutdownState closing;
     /** The flow that the ends have agreed on, until then the one that this end would like. And what it has received. */
@@ -88,12 +88,12 @@ public final class StreamConnection {
         early = settings.flow() == FlowKind.CREDIT_RING ? null : new ArrayDeque<>(0);
     }
 
-    private StreamSettings settings() {
+    StreamSettings settings() {
         return sendQueue.settings;
     }
 
     private void use(FlowKind kind) {
-        flow = new Flow.Parts(this, sendQueue, receiveQueue, memory.chunks, remoteRegion, settings()).flow(kind);
+        flow = Flow.of(kind, this);
         received = flow.received();
     }
 
@@ -384,7 +384,7 @@ public final class StreamConnection {
     /** The sender from memory of the application; made by the first call. */
     public DirectSender directSender() {
         if (directSender == null) {
-            directSender = new DirectSender(this, sendQueue, sendQueue.ring, settings());
+            directSender = new DirectSender(this);
         }
         return directSender;
     }
