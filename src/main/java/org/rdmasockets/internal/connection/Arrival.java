@@ -26,6 +26,8 @@ final class Arrival<P extends Protocol> {
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
     /** The refusal of a peer for which there is no place: the beginning of the private data, which zeros may follow. */
     private static final byte[] NO_PLACE = "backlog is full".getBytes(StandardCharsets.US_ASCII);
+    /** Any other refusal. */
+    private static final byte[] NO_WORDS = {};
 
     private final Engine engine;
     private final ConnectionIdentifier identifier;
@@ -154,9 +156,8 @@ final class Arrival<P extends Protocol> {
                 LOG.debug("[{}<-{}] connection refused: {}", identifier.localAddress(), identifier.remoteAddress(),
                         cause.toString());
             }
-            reject(new byte[0]);
         } finally {
-            discard();
+            reject(NO_WORDS);
         }
     }
 
@@ -207,11 +208,7 @@ final class Arrival<P extends Protocol> {
 
     /** Set-up pool: tells the peer that there is no place. */
     void refuse() {
-        try {
-            reject(NO_PLACE);
-        } finally {
-            discard();
-        }
+        reject(NO_PLACE);
     }
 
     private void reject(byte[] reason) {
@@ -219,6 +216,8 @@ final class Arrival<P extends Protocol> {
             identifier.reject(reason);
         } catch (VerbsException e) {
             LOG.debug("[{}] {}", identifier.localAddress(), e.getMessage());
+        } finally {
+            discard();
         }
     }
 

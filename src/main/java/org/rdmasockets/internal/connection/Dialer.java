@@ -306,7 +306,12 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
 
     /** Takes a step unless the attempt is abandoned; if it is abandoned meanwhile, the step destroys it at its end. */
     private Void take(Step step) throws IOException {
-        begin();
+        synchronized (this) {
+            if (abandoned) {
+                throw NetErrors.closed();
+            }
+            running = true;
+        }
         try {
             if (step == Step.MAKE) {
                 protocol = VerbsConnection.make(engine, identifier, events, maker);
@@ -343,13 +348,6 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         SetupPool.result(outcome, "connecting failed");
     }
 
-    private synchronized void begin() throws SocketException {
-        if (abandoned) {
-            throw NetErrors.closed();
-        }
-        running = true;
-    }
-
     private void end() {
         boolean destroy;
         synchronized (this) {
@@ -370,7 +368,11 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         }
         for (int left = DESTROY_TRIES;; left--) {
             try {
-                destroySoon();
+                if (engine.mayBlock) {
+                    engine.perform(this::destroy);
+                } else {
+                    destroy(); // without memory for a task
+                }
                 return;
             } catch (Error e) { // no memory, perhaps, and the peer may be connected
                 if (left == 0) {
@@ -378,14 +380,6 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
                 }
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
-        }
-    }
-
-    private void destroySoon() {
-        if (engine.mayBlock) {
-            engine.perform(this::destroy);
-        } else {
-            destroy();
         }
     }
 
