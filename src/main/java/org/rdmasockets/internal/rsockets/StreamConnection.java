@@ -41,8 +41,8 @@ public final class StreamConnection {
     private Flow flow;
     private Received received;
     /**
-     * What has come before the ends have agreed: at most one message for each receive, for none is posted again
-     * meanwhile. Null where it is clear what is meant, as this end proposes rsockets' own flow.
+     * The messages from before the ends have agreed, at most one for each receive, for none is posted again meanwhile.
+     * Null where their meaning is clear, as this end proposes rsockets' own flow.
      */
     private Queue<EarlyMessage> early;
     /** The accepting end of iWARP must not speak before it has heard the other; see {@link #startAccepted}. */
