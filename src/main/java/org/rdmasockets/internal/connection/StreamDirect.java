@@ -263,7 +263,7 @@ final class StreamDirect implements ZeroCopyTransfers {
         /** Takes at least so much memory, with any content, waiting until it is registered. */
         MemoryRegion take(int wantedBytes) throws IOException {
             MemoryRegion again = takeIdle(wantedBytes);
-            return again != null ? again : Registration.await(() -> make(pages(wantedBytes)), this::giveBack);
+            return again != null ? again : SetupPool.SHARED.register(() -> make(pages(wantedBytes)), this::giveBack);
         }
 
         /** The smallest that fits, or null. */
@@ -358,7 +358,7 @@ final class StreamDirect implements ZeroCopyTransfers {
         DirectMemory map(int length, long offset) throws IOException {
             Entry entry = new Entry(reserve(offset, length));
             try {
-                entry.region = Registration.await(() -> transport.allocateRemote(length), MemoryRegion::close);
+                entry.region = SetupPool.SHARED.register(() -> transport.allocateRemote(length), MemoryRegion::close);
                 while (!announce(entry)) {
                     awaitRoom(0);
                 }

@@ -96,7 +96,7 @@ final class TcpConnection implements Connection {
         } catch (SocketTimeoutException e) {
             throw e;
         } catch (IOException e) {
-            throw translated(e);
+            throw translated(e, socket);
         }
     }
 
@@ -105,16 +105,14 @@ final class TcpConnection implements Connection {
         try {
             out.write(bytes, offset, length);
         } catch (IOException e) {
-            throw translated(e);
+            throw translated(e, socket);
         }
     }
 
-    /** The socket closes itself when its virtual thread is interrupted; ours shall do so, and learns why. */
-    private IOException translated(IOException e) {
-        return translated(e, socket);
-    }
-
-    /** The exception of our socket for a failed operation of the socket of TCP. */
+    /**
+     * The exception of our socket for a failed operation of the socket of TCP, which closes itself when its virtual
+     * thread is interrupted; ours shall do so, and learns why.
+     */
     static IOException translated(IOException e, Socket socket) {
         if (!socket.isClosed()) {
             return e;
@@ -136,7 +134,7 @@ final class TcpConnection implements Connection {
         try {
             return in.available();
         } catch (IOException e) {
-            throw translated(e);
+            throw translated(e, socket);
         }
     }
 
@@ -145,7 +143,7 @@ final class TcpConnection implements Connection {
         try {
             socket.shutdownInput();
         } catch (IOException e) {
-            throw translated(e);
+            throw translated(e, socket);
         }
     }
 
@@ -154,7 +152,7 @@ final class TcpConnection implements Connection {
         try {
             socket.shutdownOutput();
         } catch (IOException e) {
-            throw translated(e);
+            throw translated(e, socket);
         }
     }
 
@@ -163,7 +161,7 @@ final class TcpConnection implements Connection {
         try {
             socket.sendUrgentData(data);
         } catch (IOException e) {
-            throw translated(e);
+            throw translated(e, socket);
         }
     }
 

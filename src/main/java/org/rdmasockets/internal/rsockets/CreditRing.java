@@ -17,7 +17,7 @@ final class CreditRing extends Flow {
     final CreditGranter lending;
     private final boolean immediateData;
     /** Null if the peer may map nothing. */
-    private final MapTable maps;
+    final MapTable maps;
     /** How many messages with data had come when this end sent the last: it may be an answer if that has changed. */
     private int answered = -1;
     private boolean started;
@@ -199,11 +199,6 @@ final class CreditRing extends Flow {
     @Override
     void noteControl() {
         window.controlSent(received.granted());
-    }
-
-    @Override
-    MapTable maps() {
-        return maps;
     }
 
     /** Whether the peer may be asked for large chunks back, or waits for us to let go of its own. */

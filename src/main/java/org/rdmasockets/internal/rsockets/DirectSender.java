@@ -105,7 +105,7 @@ public final class DirectSender {
      */
     public int place(long at, MemoryRegion from, long offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());
-        MapTable maps = connection.carrier().maps();
+        MapTable maps = connection.carrier() instanceof CreditRing ring ? ring.maps : null;
         if (maps == null || !unfinished && !maps.covers(at, length)) {
             throw new SocketException("The peer has not mapped " + length + " bytes at offset " + at);
         }

@@ -62,11 +62,6 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing {
         return "sent a message with the unknown operation " + ImmediateData.operation(message);
     }
 
-    /** The memory that the peer has mapped; null if it may map nothing. */
-    MapTable maps() {
-        return null;
-    }
-
     /** A request has completed that this flow has posted to learn something. */
     String learned() {
         return null;
