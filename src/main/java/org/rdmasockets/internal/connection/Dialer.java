@@ -217,10 +217,12 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         if (wanted.isInstance(event)) {
             return wanted.cast(event);
         }
+        if (event == PEER_STOPPED) {
+            throw NetErrors.notNow(new ConnectException("Connection timed out: the process that listens at " + remote
+                    + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
+        }
         throw switch (event) {
             case null -> timedOut();
-            case Object stopped when stopped == PEER_STOPPED -> NetErrors.notNow(new ConnectException("Connection timed "
-                    + "out: the process that listens at " + remote + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
             case ConnectionEvent.Rejected rejected -> refused(rejected);
             case ConnectionEvent.Unreachable unreachable -> failed("rdma_connect", unreachable.errorNumber(), "");
             case ConnectionEvent.Failed failed -> failed(failed.call(), failed.errorNumber(), failed.reason());
