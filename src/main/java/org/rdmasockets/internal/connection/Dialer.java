@@ -401,7 +401,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
             waitedFor = pending;
         }
         events.cancel();
-        if (waitedFor != null) {
+        if (waitedFor != null && !waitedFor.isDone()) { // else this takes no memory
             waitedFor.completeExceptionally(NetErrors.closed());
         }
     }
