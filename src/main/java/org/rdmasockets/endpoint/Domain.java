@@ -10,7 +10,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.internal.log.Log;
-import org.rdmasockets.internal.connection.Registration;
 import org.rdmasockets.internal.connection.SetupPool;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Device;
@@ -230,14 +229,14 @@ final class Domain {
     private Block pooled(long size, long alignment) throws IOException {
         int pieceBytes = BufferPool.sizeFor(size, alignment);
         BufferPool.Piece free = slabs.take(pieceBytes);
-        BufferPool.Piece piece = free != null ? free : slabs.cut(Registration.await(
+        BufferPool.Piece piece = free != null ? free : slabs.cut(SetupPool.SHARED.register(
                 () -> register(Math.max(BufferPool.SLAB_BYTES, pieceBytes), LOCAL), this::deregister), pieceBytes);
         return new Block(this, piece.region(), piece.offset(), size, () -> slabs.giveBack(piece));
     }
 
     private Block direct(long size, long alignment, Set<AccessFlag> access) throws IOException {
         long extra = alignment > PAGE_BYTES ? alignment : 0;
-        MemoryRegion region = Registration.await(() -> register(size + extra, access), this::deregister);
+        MemoryRegion region = SetupPool.SHARED.register(() -> register(size + extra, access), this::deregister);
         long offset = -region.address() & alignment - 1;
         return new Block(this, region, offset, size, () -> SetupPool.SHARED.execute(() -> deregister(region)));
     }

@@ -4,13 +4,12 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.concurrent.Executor;
-import java.util.function.BiConsumer;
 import org.rdmasockets.internal.waiting.ConnectionRole;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Device;
@@ -21,19 +20,18 @@ import org.rdmasockets.verbs.VerbsException;
  * A connection request on its way to becoming a connection. It ends once: established, lost, or abandoned. Anything
  * thrown on the way, an {@code Error} too, ends this one alone.
  */
-final class Arrival<P extends Protocol> {
+final class Arrival<P extends Protocol> implements ConnectionHandler {
     private static final Log LOG = new Log(Arrival.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
     /** The refusal of a peer for which there is no place: the beginning of the private data, which zeros may follow. */
     private static final byte[] NO_PLACE = "backlog is full".getBytes(StandardCharsets.US_ASCII);
+    /** Any other refusal. */
+    private static final byte[] NO_WORDS = {};
 
+    private final VerbsListener<P> listener;
     private final Engine engine;
     private final ConnectionIdentifier identifier;
     private final ConnectionParameters request;
-    /** Runs what follows the handshake. */
-    private final Executor established;
-    /** Told of the connection, or of null when there will be none; called once. */
-    private final BiConsumer<Arrival<P>, P> outcome;
     private final long cameNanos = System.nanoTime();
     /** Whether it holds a place in the backlog; guarded by the listener. */
     boolean counted;
@@ -52,15 +50,13 @@ final class Arrival<P extends Protocol> {
     private boolean acknowledged;
 
     /** A request that was just received, and whose end is watched from now on. */
-    Arrival(Engine engine, ConnectionEvent.ConnectRequest request, Executor established,
-            BiConsumer<Arrival<P>, P> outcome) {
+    Arrival(VerbsListener<P> listener, Engine engine, ConnectionEvent.ConnectRequest request) {
+        this.listener = listener;
         this.engine = engine;
         events = new ConnectionEvents(engine.poller());
         this.identifier = request.identifier();
         this.request = request.parameters();
-        this.established = established;
-        this.outcome = outcome;
-        identifier.handler((id, event) -> onEvent(event));
+        identifier.handler(this);
     }
 
     /** Whether a peer was refused, by this class, only because no place was free. */
@@ -154,43 +150,33 @@ final class Arrival<P extends Protocol> {
                 LOG.debug("[{}<-{}] connection refused: {}", identifier.localAddress(), identifier.remoteAddress(),
                         cause.toString());
             }
-            reject(new byte[0]);
         } finally {
-            discard();
+            reject(NO_WORDS);
         }
     }
 
     /** Poller thread: events until the connection is established. */
-    private void onEvent(ConnectionEvent event) {
+    @Override
+    public void onEvent(ConnectionIdentifier unused, ConnectionEvent event) {
         boolean done = false;
         try {
-            take(event);
-            done = true;
-        } finally {
-            broken |= !done;
-        }
-    }
-
-    private void take(ConnectionEvent event) {
-        switch (event) {
-            case ConnectionEvent.Established news -> {
+            // Only a peer that was connected can disconnect there: it wrote and closed, and its last step of the
+            // handshake was lost on the way. Its bytes are here.
+            boolean late = event instanceof ConnectionEvent.Disconnected && answering
+                    && identifier.device().supports(Capability.COMPLETION_IS_DELIVERY);
+            if (late || event instanceof ConnectionEvent.Established) {
                 identifier.handler(events);
-                established.execute(this::start);
-            }
-            case ConnectionEvent.Disconnected gone when answering && identifier.device().supports(
-                    Capability.COMPLETION_IS_DELIVERY) -> {
-                // Only a peer that was connected can disconnect there: it wrote and closed, and its last step of the
-                // handshake was lost on the way. Its bytes are here.
-                identifier.handler(events);
-                events.onEvent(identifier, event);
-                established.execute(this::start);
-            }
-            case ConnectionEvent.TimewaitExited exited -> {
-            }
-            default -> {
+                if (late) {
+                    events.onEvent(identifier, event);
+                }
+                listener.inOrder.execute(this::start);
+            } else if (!(event instanceof ConnectionEvent.TimewaitExited)) {
                 LOG.debug("[{}] connection lost while it was set up: {}", identifier.localAddress(), event);
                 engine.perform(this::discard);
             }
+            done = true;
+        } finally {
+            broken |= !done;
         }
     }
 
@@ -210,18 +196,14 @@ final class Arrival<P extends Protocol> {
             if (!started) {
                 discard();
             } else if (end()) {
-                outcome.accept(this, connected);
+                listener.onOutcome(this, connected);
             }
         }
     }
 
     /** Set-up pool: tells the peer that there is no place. */
     void refuse() {
-        try {
-            reject(NO_PLACE);
-        } finally {
-            discard();
-        }
+        reject(NO_PLACE);
     }
 
     private void reject(byte[] reason) {
@@ -229,6 +211,8 @@ final class Arrival<P extends Protocol> {
             identifier.reject(reason);
         } catch (VerbsException e) {
             LOG.debug("[{}] {}", identifier.localAddress(), e.getMessage());
+        } finally {
+            discard();
         }
     }
 
@@ -248,7 +232,7 @@ final class Arrival<P extends Protocol> {
                 unwanted.connection().abort();
             }
         } finally {
-            outcome.accept(this, null);
+            listener.onOutcome(this, null);
         }
     }
 

@@ -43,39 +43,32 @@ final class ConnectionEvents implements ConnectionHandler, InterruptibleWait.Wai
     /** Any thread if it is an answer: that comes before there is a connection, and is only queued. */
     @Override
     public void onEvent(ConnectionIdentifier identifier, ConnectionEvent event) {
-        VerbsConnection owner;
-        synchronized (this) {
-            owner = connection;
-            if (owner == null) {
-                steps.add(event);
-                addedMillis = millis();
-            }
-        }
-        if (owner == null) {
-            wake();
-        } else {
+        VerbsConnection owner = add(event);
+        if (owner != null) {
             owner.onEvent(identifier, event);
         }
     }
 
     /** Ends the wait of {@link #within}. */
     void cancel() {
-        synchronized (this) {
-            if (steps == null) {
-                return;
-            }
-            steps.add(CANCELLED);
-            addedMillis = millis();
-        }
-        wake();
+        add(CANCELLED);
     }
 
-    private void wake() {
+    /** Queues a step and wakes the waiting thread, unless there is a connection, which this gives then. */
+    private VerbsConnection add(Object step) {
+        synchronized (this) {
+            if (connection != null) {
+                return connection;
+            }
+            steps.add(step);
+            addedMillis = millis();
+        }
         Thread waiting = waiter;
         if (waiting != null && waiting != Thread.currentThread()) {
             told = true;
             poller.wake(waiting);
         }
+        return null;
     }
 
     /** Takes the next event, or {@link #CANCELLED}; null when the time is over. One thread at a time. */

@@ -18,14 +18,14 @@ final class ConnectionRegistry {
     private static final Log LOG = new Log(ConnectionRegistry.class);
     private static final int FEWEST_PLACES = 16;
     private static final int SPARSE = 4;
-    /** Of a connection that is in no roster. */
+    /** Of a connection that is in no registry. */
     private static final int NO_PLACE = -1;
 
     /** A connection. */
     abstract static class Member {
-        /** Where it stands; the roster's. */
+        /** Where it stands; the registry's. */
         private int place = NO_PLACE;
-        /** Whether it is visited at each tick; read without a lock, changed by the roster. */
+        /** Whether it is visited at each tick; read without a lock, changed by the registry. */
         volatile boolean attending;
 
         /**

@@ -27,9 +27,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
     /** The steps of the calling thread itself, but for a request that may wait for the peer. */
     private enum Step { MAKE, REQUEST, START }
 
-    /** Takes the place of an event: the peer's process is stopped. */
-    private enum PeerStopped { PEER_STOPPED }
-
+    /** Stands for an event: the peer's process does not run. */
+    private static final Object PEER_STOPPED = new Object();
     /** The first attempt within this host has at least so long, whatever its caller says: this process loads code. */
     private static final long FIRST_NANOS = TimeUnit.SECONDS.toNanos(2);
     /** If another transport can be tried, the set-up pool has so many times as long as a silent peer. */
@@ -55,8 +54,6 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
     private boolean running;
     /** The attempt was given up; protected by this. */
     private boolean abandoned;
-    /** The connection is up and belongs to the caller; protected by this. */
-    private boolean finished;
     /** Closed by another thread; protected by this. */
     private boolean cancelled;
     /** How long the route may take; set before the address is looked for. */
@@ -138,10 +135,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
             answer = expect(ConnectionEvent.Established.class).parameters().privateData();
             perform(Step.START);
             engine.practised();
-            done = finish();
-            if (!done) {
-                throw NetErrors.closed();
-            }
+            ensureWanted(); // from here on the connection belongs to the caller
+            done = true;
             return protocol;
         } catch (VerbsException e) {
             throw NetErrors.connectFailed(remote, e);
@@ -224,10 +219,12 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         if (wanted.isInstance(event)) {
             return wanted.cast(event);
         }
+        if (event == PEER_STOPPED) {
+            throw NetErrors.notNow(new ConnectException("Connection timed out: the process that listens at " + remote
+                    + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
+        }
         throw switch (event) {
             case null -> timedOut();
-            case PeerStopped stopped -> NetErrors.notNow(new ConnectException("Connection timed out: the process that "
-                    + "listens at " + remote + " is stopped"), remote, "continue it (kill -CONT), or end its debugger");
             case ConnectionEvent.Rejected rejected -> refused(rejected);
             case ConnectionEvent.Unreachable unreachable -> failed("rdma_connect", unreachable.errorNumber(), "");
             case ConnectionEvent.Failed failed -> failed(failed.call(), failed.errorNumber(), failed.reason());
@@ -259,7 +256,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         do {
             event = events.within(Math.min(LOOK_NANOS, InterruptibleWait.remaining(end)));
             if (event == null && engine.provider.isPeerStopped(identifier)) {
-                return PeerStopped.PEER_STOPPED;
+                return PEER_STOPPED;
             }
         } while (event == null && InterruptibleWait.remaining(end) > 0);
         return event;
@@ -313,7 +310,12 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
 
     /** Takes a step unless the attempt is abandoned; if it is abandoned meanwhile, the step destroys it at its end. */
     private Void take(Step step) throws IOException {
-        begin();
+        synchronized (this) {
+            if (abandoned) {
+                throw NetErrors.closed();
+            }
+            running = true;
+        }
         try {
             if (step == Step.MAKE) {
                 protocol = VerbsConnection.make(engine, identifier, events, maker);
@@ -347,23 +349,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
                 throw timedOut();
             }
         }
-        throwFailure(outcome);
-    }
-
-    private static void throwFailure(CompletableFuture<?> outcome) throws IOException {
-        switch (outcome.isCompletedExceptionally() ? outcome.exceptionNow() : null) {
-            case null -> {
-            }
-            case IOException e -> throw e;
-            case Throwable t -> throw new SocketException("connecting failed", t);
-        }
-    }
-
-    private synchronized void begin() throws SocketException {
-        if (abandoned) {
-            throw NetErrors.closed();
-        }
-        running = true;
+        SetupPool.result(outcome, "connecting failed");
     }
 
     private void end() {
@@ -377,11 +363,6 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         }
     }
 
-    private synchronized boolean finish() {
-        finished = !cancelled;
-        return finished;
-    }
-
     private void abandon() {
         synchronized (this) {
             abandoned = true;
@@ -391,7 +372,11 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         }
         for (int left = DESTROY_TRIES;; left--) {
             try {
-                destroySoon();
+                if (engine.mayBlock) {
+                    engine.perform(this::destroy);
+                } else {
+                    destroy(); // without memory for a task
+                }
                 return;
             } catch (Error e) { // no memory, perhaps, and the peer may be connected
                 if (left == 0) {
@@ -399,14 +384,6 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
                 }
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
-        }
-    }
-
-    private void destroySoon() {
-        if (engine.mayBlock) {
-            engine.perform(this::destroy);
-        } else {
-            destroy();
         }
     }
 
@@ -418,18 +395,15 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         }
     }
 
-    /** Ends the attempt from another thread: the caller of {@link #dial} gets "Socket closed". */
+    /** Ends the attempt from another thread, if it goes on: the caller of {@link #dial} gets "Socket closed". */
     void cancel() {
         CompletableFuture<?> waitedFor;
         synchronized (this) {
-            if (finished) {
-                return;
-            }
             cancelled = true;
             waitedFor = pending;
         }
         events.cancel();
-        if (waitedFor != null) {
+        if (waitedFor != null && !waitedFor.isDone()) { // else this takes no memory
             waitedFor.completeExceptionally(NetErrors.closed());
         }
     }

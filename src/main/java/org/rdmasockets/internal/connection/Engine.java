@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -163,10 +162,8 @@ public final class Engine implements AutoCloseable {
      * Loads what a connection needs, before the first is listened for: no peer's timeout shall pay for it. Returns when
      * that is done, known to be impossible, or takes too long.
      */
-    public void prepare() {
-        synchronized (connections) {
-            practised = practised || WarmUp.of(provider);
-        }
+    public synchronized void prepare() {
+        practised = practised || WarmUp.of(provider);
     }
 
     /** The same for a listener to be there, perhaps on iWARP: on a device, makes the resources of a connection once. */
@@ -375,13 +372,9 @@ public final class Engine implements AutoCloseable {
      */
     private void awaitDelivery() {
         beginExit();
-        try {
-            Thread leaving = LibraryThreads.unstarted("rdma-leave", () -> leaveAll(exitDeadline));
-            leaving.start();
-            InterruptibleWait.await(nanos -> leaving.join(Duration.ofNanos(nanos)) ? true : null, exitDeadline);
-        } catch (InterruptedIOException e) {
-            LOG.debug("interrupted while the process ends, which does not wait for what was sent", e);
-        }
+        Thread leaving = LibraryThreads.unstarted("rdma-leave", () -> leaveAll(exitDeadline));
+        leaving.start();
+        LibraryThreads.awaitEnd(leaving, InterruptibleWait.remaining(exitDeadline));
     }
 
     /**

@@ -113,7 +113,7 @@ final class RingSizer {
     private boolean isDue() {
         transport.inbox().enter();
         try {
-            transport.stream().catchUp();
+            transport.stream().sendControls();
             transport.noteWrite();
             tending = memory.isDue();
             growth().bytes = memory.bytes();

@@ -1,5 +1,8 @@
 package org.rdmasockets.internal.connection;
 
+import java.io.IOException;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -7,9 +10,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.SmallMutex;
 import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.verbs.MemoryRegion;
+import org.rdmasockets.verbs.VerbsException;
 
 /**
  * The few platform threads for calls that may block in the kernel. Two serve everything, even on a busy machine. One
@@ -28,6 +34,8 @@ public final class SetupPool {
     /** How long to pause after a failure for want of memory. */
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** Longest wait for memory; only a pool whose threads are all stuck needs that long. */
+    private static final long MEMORY_NANOS = TimeUnit.SECONDS.toNanos(60);
 
     /** The pool of all engines; made when it is needed first. */
     public static final SetupPool SHARED = new SetupPool();
@@ -97,6 +105,30 @@ public final class SetupPool {
         return outcome;
     }
 
+    /**
+     * Waits for memory that is registered here, because that may block in the kernel; {@code unwanted} takes it if the
+     * caller does not wait. Throws if the device refuses, or this virtual thread was interrupted (status left set).
+     */
+    public MemoryRegion register(Callable<MemoryRegion> make, Consumer<MemoryRegion> unwanted) throws IOException {
+        CompletableFuture<MemoryRegion> made = submit(make);
+        boolean taken = false;
+        try {
+            if (InterruptibleWait.awaitAnswer(nanos -> completed(made, nanos),
+                    System.nanoTime() + MEMORY_NANOS) == null) {
+                throw new SocketTimeoutException("No memory was registered within "
+                        + TimeUnit.NANOSECONDS.toSeconds(MEMORY_NANOS) + " s");
+            }
+            taken = true;
+            return result(made, "registering memory failed");
+        } catch (VerbsException e) {
+            throw NetErrors.other(e);
+        } finally {
+            if (!taken) {
+                made.thenAccept(unwanted);
+            }
+        }
+    }
+
     /** Waits for the outcome of a task: true when there is one, for the caller to ask for; null when time is over. */
     public static Boolean completed(CompletableFuture<?> outcome, long nanos) throws InterruptedException {
         try {
@@ -107,6 +139,17 @@ public final class SetupPool {
             return null;
         }
         return true;
+    }
+
+    /** The result of a task that has ended; an exception that is not of input or output becomes the cause of one. */
+    static <T> T result(CompletableFuture<T> ended, String whatFailed) throws IOException {
+        if (!ended.isCompletedExceptionally()) {
+            return ended.resultNow();
+        }
+        switch (ended.exceptionNow()) {
+            case IOException e -> throw e;
+            case Throwable t -> throw new SocketException(whatFailed, t);
+        }
     }
 
     private static <T> void complete(CompletableFuture<T> outcome, Callable<T> task) {

@@ -13,9 +13,9 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.rdmasockets.internal.waiting.CompletionInbox;
 import org.rdmasockets.internal.lock.LibraryThreads;
-import org.rdmasockets.internal.rsockets.DirectReceiver;
 import org.rdmasockets.internal.rsockets.DirectSender;
 import org.rdmasockets.internal.rsockets.MemoryMapper;
+import org.rdmasockets.internal.rsockets.StreamConnection;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.VerbsException;
@@ -27,10 +27,10 @@ final class StreamDirect implements ZeroCopyTransfers {
 
     private final StreamTransport transport;
     private final CompletionInbox inbox;
-    private final DirectPool pool;
+    private final DirectPool pool = new DirectPool();
     /** Protected by the inbox's protocol lock, as the next. */
+    private final StreamConnection stream;
     private final DirectSender sender;
-    private final DirectReceiver receiver;
     private final Consumer<DirectView> endOfView = this::end;
     /** Null until something is mapped; written with the protocol lock held. */
     private volatile StreamMaps maps;
@@ -47,9 +47,8 @@ final class StreamDirect implements ZeroCopyTransfers {
     StreamDirect(StreamTransport transport) {
         this.transport = transport;
         this.inbox = transport.inbox();
-        this.sender = transport.stream().directSender();
-        this.receiver = new DirectReceiver(transport.stream());
-        this.pool = new DirectPool(transport);
+        this.stream = transport.stream();
+        this.sender = stream.directSender();
     }
 
     @Override
@@ -120,7 +119,7 @@ final class StreamDirect implements ZeroCopyTransfers {
     }
 
     /** Waits until the writer, which has done so many bytes, can go on. */
-    void awaitRoom(int done) throws InterruptedIOException {
+    private void awaitRoom(int done) throws InterruptedIOException {
         transport.awaitRoomAndEnter(done);
         inbox.exit();
     }
@@ -153,7 +152,7 @@ final class StreamDirect implements ZeroCopyTransfers {
         inbox.enter();
         try {
             transport.ensureOpen();
-            maps = maps != null ? maps : new StreamMaps(this, transport);
+            maps = maps != null ? maps : new StreamMaps();
             all = maps;
         } finally {
             inbox.exit();
@@ -167,10 +166,10 @@ final class StreamDirect implements ZeroCopyTransfers {
         while (true) {
             try {
                 transport.ensureOpen();
-                int count = receiver.view();
+                int count = stream.view();
                 if (count != 0) {
-                    view = count < 0 ? null : DirectView.of(receiver.viewedRegion().segment()
-                            .asSlice(receiver.viewedOffset(), count), endOfView);
+                    view = count < 0 ? null : DirectView.of(stream.viewedRegion().segment()
+                            .asSlice(stream.viewedOffset(), count), endOfView);
                     return view;
                 }
             } finally {
@@ -188,7 +187,7 @@ final class StreamDirect implements ZeroCopyTransfers {
             assert ended == view || leftToView != null;
             left = leftToView;
             view = null;
-            receiver.endView();
+            stream.endView();
             transport.noteWrite();
         } finally {
             inbox.exit();
@@ -206,7 +205,7 @@ final class StreamDirect implements ZeroCopyTransfers {
         if (view == null) {
             return null;
         }
-        MemoryRegion region = receiver.viewedRegion();
+        MemoryRegion region = stream.viewedRegion();
         // A holder of any part of the segment has its scope, and perhaps not the view.
         leftToView = LibraryThreads.cleaner().register(view.segment().scope(),
                 () -> SetupPool.SHARED.execute(region::close));
@@ -216,7 +215,7 @@ final class StreamDirect implements ZeroCopyTransfers {
 
     long bytes() {
         StreamMaps mapped = maps;
-        return pool.bytes() + (mapped == null ? 0 : mapped.bytes());
+        return pool.bytes() + (mapped == null ? 0 : mapped.bytes);
     }
 
     /** Set-up pool: deregisters all buffers; the queue pair is gone. */
@@ -242,7 +241,7 @@ final class StreamDirect implements ZeroCopyTransfers {
      * closed, and must not find another connection's bytes there. Each block is its own, alive as long as it is
      * reachable: from its region, until that is deregistered, or from a view.
      */
-    private static final class DirectPool {
+    private final class DirectPool {
         private static final long PAGE_BYTES = 4096;
         /** Most regions, and most bytes of them, that are kept for later. */
         private static final int MOST_IDLE = 16;
@@ -250,7 +249,6 @@ final class StreamDirect implements ZeroCopyTransfers {
         /** A block this much larger than needed is not used. */
         private static final int MOST_WASTE = 2;
 
-        private final StreamTransport transport;
         /** All regions of this pool; guarded by this. */
         private final Set<MemoryRegion> all = new HashSet<>();
         /** Those that are not in use; guarded by this. */
@@ -262,14 +260,10 @@ final class StreamDirect implements ZeroCopyTransfers {
         /** Guarded by this. */
         private boolean closed;
 
-        DirectPool(StreamTransport transport) {
-            this.transport = transport;
-        }
-
         /** Takes at least so much memory, with any content, waiting until it is registered. */
         MemoryRegion take(int wantedBytes) throws IOException {
             MemoryRegion again = takeIdle(wantedBytes);
-            return again != null ? again : register(wantedBytes);
+            return again != null ? again : SetupPool.SHARED.register(() -> make(pages(wantedBytes)), this::giveBack);
         }
 
         /** The smallest that fits, or null. */
@@ -289,10 +283,6 @@ final class StreamDirect implements ZeroCopyTransfers {
 
         private static long pages(long bytes) {
             return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-        }
-
-        private MemoryRegion register(int wantedBytes) throws IOException {
-            return Registration.await(() -> make(pages(wantedBytes)), this::giveBack);
         }
 
         /** Set-up pool. */
@@ -355,34 +345,22 @@ final class StreamDirect implements ZeroCopyTransfers {
      * which end when it is closed, by the application or the cleaner. Its segment lives in a shared arena that is
      * closed before: later accesses throw. A connection that ends leaves the memory to the holder of the segment.
      */
-    static final class StreamMaps {
-        private final StreamDirect direct;
-        private final StreamTransport transport;
-        private final CompletionInbox inbox;
+    private final class StreamMaps {
         /** Protected by the inbox's protocol lock. */
-        private final MemoryMapper mapping;
+        private final MemoryMapper mapping = MemoryMapper.of(stream);
         /** Written with the protocol lock held. */
         private volatile long bytes;
 
         /** Protocol lock held: nothing is mapped yet. */
-        StreamMaps(StreamDirect direct, StreamTransport transport) throws SocketException {
-            this.direct = direct;
-            this.transport = transport;
-            this.inbox = transport.inbox();
-            this.mapping = MemoryMapper.of(transport.stream());
-        }
-
-        long bytes() {
-            return bytes;
-        }
+        StreamMaps() throws SocketException {}
 
         /** Makes a map; for the one writer, which tells the peer. See {@link ZeroCopyTransfers#map}. */
         DirectMemory map(int length, long offset) throws IOException {
             Entry entry = new Entry(reserve(offset, length));
             try {
-                entry.region = Registration.await(() -> transport.allocateRemote(length), MemoryRegion::close);
+                entry.region = SetupPool.SHARED.register(() -> transport.allocateRemote(length), MemoryRegion::close);
                 while (!announce(entry)) {
-                    direct.awaitRoom(0);
+                    awaitRoom(0);
                 }
                 return memory(entry, length);
             } catch (Throwable e) {
@@ -421,7 +399,7 @@ final class StreamDirect implements ZeroCopyTransfers {
             // A holder of any part of the segment has its scope.
             Cleaner.Cleanable end = LibraryThreads.cleaner().register(segment.scope(),
                     () -> SetupPool.SHARED.execute(entry::end));
-            return new DirectMemory(direct, entry.region, segment, unused -> unmap(entry, arena, end));
+            return new DirectMemory(StreamDirect.this, entry.region, segment, unused -> unmap(entry, arena, end));
         }
 
         /** Ends a map that no write uses any more. Throws if its segment is in use for I/O; then it stays mapped. */

@@ -216,7 +216,7 @@ public final class StreamTransport implements Connection, Protocol {
     /** Reads and writes of the application throw the reason. */
     @Override
     public void fail(boolean reset, String reason) {
-        stream.onFailure(reset ? StreamFailure.reset(reason) : StreamFailure.of(reason, reason));
+        stream.fail(reset ? StreamFailure.reset(reason) : StreamFailure.of(reason, reason));
     }
 
     @Override
@@ -510,31 +510,31 @@ public final class StreamTransport implements Connection, Protocol {
 
     @Override
     public void shutdownInput() throws IOException {
-        inbox.enter();
-        try {
-            ensureOpen();
-            stream.shutdownInput();
-            noteWrite();
-            endIfOver();
-        } finally {
-            inbox.exit();
-        }
+        shutdown(true);
         connection.takeInOrphans(); // no thread reads any more, and the peer must not wait for that
     }
 
     @Override
     public void shutdownOutput() throws IOException {
+        shutdown(false);
+        if (!connection.completionIsDelivery()) {
+            connection.takeInOrphans(); // the peer may wait for this end to go, when no thread calls any more
+        }
+    }
+
+    private void shutdown(boolean input) throws SocketException {
         inbox.enter();
         try {
             ensureOpen();
-            stream.shutdownOutput();
+            if (input) {
+                stream.shutdownInput();
+            } else {
+                stream.shutdownOutput();
+            }
             noteWrite();
             endIfOver();
         } finally {
             inbox.exit();
-        }
-        if (!connection.completionIsDelivery()) {
-            connection.takeInOrphans(); // the peer may wait for this end to go, when no thread calls any more
         }
     }
 

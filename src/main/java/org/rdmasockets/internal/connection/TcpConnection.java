@@ -14,7 +14,7 @@ import java.net.SocketTimeoutException;
 import java.net.StandardSocketOptions;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.internal.log.Log;
-import org.rdmasockets.internal.rsockets.DirectReceiver;
+import org.rdmasockets.internal.rsockets.StreamConnection;
 
 /**
  * A connection over TCP: an ordinary {@code java.net.Socket}, which does everything. This class adds deadlines instead
@@ -96,7 +96,7 @@ final class TcpConnection implements Connection {
         } catch (SocketTimeoutException e) {
             throw e;
         } catch (IOException e) {
-            throw translated(e);
+            throw translated(e, socket);
         }
     }
 
@@ -105,16 +105,14 @@ final class TcpConnection implements Connection {
         try {
             out.write(bytes, offset, length);
         } catch (IOException e) {
-            throw translated(e);
+            throw translated(e, socket);
         }
     }
 
-    /** The socket closes itself when its virtual thread is interrupted; ours shall do so, and learns why. */
-    private IOException translated(IOException e) {
-        return translated(e, socket);
-    }
-
-    /** The exception of our socket for a failed operation of the socket of TCP. */
+    /**
+     * The exception of our socket for a failed operation of the socket of TCP, which closes itself when its virtual
+     * thread is interrupted; ours shall do so, and learns why.
+     */
     static IOException translated(IOException e, Socket socket) {
         if (!socket.isClosed()) {
             return e;
@@ -136,7 +134,7 @@ final class TcpConnection implements Connection {
         try {
             return in.available();
         } catch (IOException e) {
-            throw translated(e);
+            throw translated(e, socket);
         }
     }
 
@@ -145,7 +143,7 @@ final class TcpConnection implements Connection {
         try {
             socket.shutdownInput();
         } catch (IOException e) {
-            throw translated(e);
+            throw translated(e, socket);
         }
     }
 
@@ -154,7 +152,7 @@ final class TcpConnection implements Connection {
         try {
             socket.shutdownOutput();
         } catch (IOException e) {
-            throw translated(e);
+            throw translated(e, socket);
         }
     }
 
@@ -163,7 +161,7 @@ final class TcpConnection implements Connection {
         try {
             socket.sendUrgentData(data);
         } catch (IOException e) {
-            throw translated(e);
+            throw translated(e, socket);
         }
     }
 
@@ -285,7 +283,7 @@ final class TcpConnection implements Connection {
         /** As over RDMA: one view at a time, and no other reads meanwhile. */
         void ensureNoView() {
             if (view != null) {
-                throw new IllegalStateException(DirectReceiver.STILL_OPEN);
+                throw new IllegalStateException(StreamConnection.VIEW_OPEN);
             }
         }
 

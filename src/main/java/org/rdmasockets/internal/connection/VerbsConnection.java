@@ -732,18 +732,27 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         }
     }
 
-    /** Waits for threads that copy from or to the memory, which may be another connection's soon; tries again. */
+    /**
+     * Waits for threads that copy from or to the memory, which may be another connection's soon; later ones see that it
+     * is closed. Tries again: each failure to take in what has arrived takes something out of the inbox.
+     */
     private Runnable endProtocol() {
         for (int left = MOST_FAILURES;; left--) {
-            enterToEnd(); // later ones see that it is closed
+            boolean entered = false;
             try {
+                if (inbox != null) {
+                    inbox.enter();
+                }
+                entered = true;
                 return protocol.end();
-            } catch (Error e) {
-                if (left == 0) {
+            } catch (RuntimeException | Error e) {
+                if (left == 0 || entered && e instanceof RuntimeException) {
                     throw e;
                 }
             } finally {
-                exitAtEnd();
+                if (entered) {
+                    exitAtEnd();
+                }
             }
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
         }
@@ -756,21 +765,6 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
             }
         } catch (RuntimeException | Error e) {
             LOG.debug("{} ends all the same", this, e);
-        }
-    }
-
-    /** Enters the inbox, although taking in its arrivals may fail: each failure takes something out of it. */
-    private void enterToEnd() {
-        for (int left = MOST_FAILURES; inbox != null; left--) {
-            try {
-                inbox.enter();
-                return;
-            } catch (RuntimeException | Error e) {
-                if (left == 0) {
-                    throw e;
-                }
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
-            }
         }
     }
 

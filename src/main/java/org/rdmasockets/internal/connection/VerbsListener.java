@@ -60,7 +60,7 @@ public final class VerbsListener<P extends Protocol> implements Listener {
     /** Requests that are being accepted, the oldest first. */
     private final SequencedSet<Arrival<P>> arriving = new LinkedHashSet<>();
     /** Established connections reach the queue in the order of their handshakes, as with TCP. */
-    private final Executor inOrder = new SerialExecutor();
+    final Executor inOrder = new SerialExecutor();
     private final Protocol.Maker<P> maker;
     private final AtomicBoolean closed = new AtomicBoolean();
     /** An {@code Error} kept the next one from being accepted: the next tick has it done. */
@@ -106,7 +106,7 @@ public final class VerbsListener<P extends Protocol> implements Listener {
             case ConnectionEvent.ConnectRequest request -> {
                 Runnable next = null;
                 try {
-                    Arrival<P> arrival = new Arrival<>(engine, request, inOrder, this::onOutcome);
+                    Arrival<P> arrival = new Arrival<>(this, engine, request);
                     Runnable acceptance = this::acceptNext;
                     Runnable refusal = arrival::refuse;
                     next = hold(arrival) ? acceptance : refusal;
@@ -201,8 +201,8 @@ public final class VerbsListener<P extends Protocol> implements Listener {
         return next;
     }
 
-    /** Any thread: a request became a connection, or null. */
-    private void onOutcome(Arrival<P> arrival, P connection) {
+    /** Any thread, once for each arrival: it became a connection, or null. */
+    void onOutcome(Arrival<P> arrival, P connection) {
         boolean queuing = false;
         synchronized (this) {
             held.remove(arrival);
@@ -346,5 +346,52 @@ public final class VerbsListener<P extends Protocol> implements Listener {
     private boolean stop() {
         engine.remove(this);
         return closed.compareAndSet(false, true);
+    }
+
+    /** Runs tasks one after the other, in the order in which they came, on a thread that brings one. Any thread may. */
+    static final class SerialExecutor implements Executor {
+        /** Not yet begun; protected by this. */
+        private final TaskQueue tasks = new TaskQueue();
+        /** Whether a thread runs them; protected by this. */
+        private boolean running;
+
+        @Override
+        public void execute(Runnable task) {
+            TaskQueue.Task added = new TaskQueue.Task(task);
+            synchronized (this) {
+                tasks.add(added);
+                if (running) {
+                    return;
+                }
+                running = true;
+            }
+            boolean done = false;
+            try {
+                runAll();
+                done = true;
+            } finally {
+                if (!done) { // no stack, perhaps: the next task to come runs those that are left
+                    synchronized (this) {
+                        running = false;
+                    }
+                }
+            }
+        }
+
+        private void runAll() {
+            for (TaskQueue.Task next = next(); next != null; next = next()) {
+                try {
+                    next.runSurely();
+                } catch (RuntimeException | Error e) { // the others are run all the same
+                    SetupPool.logQuietly("a task in a row failed; its connection may be lost", e);
+                }
+            }
+        }
+
+        /** The oldest; null if there is none, so that this thread is through. */
+        private synchronized TaskQueue.Task next() {
+            running = !tasks.isEmpty();
+            return running ? tasks.remove() : null;
+        }
     }
 }

@@ -68,23 +68,23 @@ final class CreditGranter {
     }
 
     private boolean isOfferDue() {
-        return received.isOfferOfUse() && window.allowsUpdate();
+        return offering && received.isOfferOfUse() && window.allowsUpdate();
     }
 
     boolean isDue() {
-        return received.isChunkDue() || received.areCreditsDue() || offering && isOfferDue();
+        return received.isChunkDue() || received.areCreditsDue() || isOfferDue();
     }
 
     /** Whether it can be told now: updates that the peer can do without wait until it is sure to take them. */
     boolean mayPost() {
-        boolean offer = offering && isOfferDue();
+        boolean offer = isOfferDue();
         return sendQueue.hasControlSlot(offer || received.isChunkDue())
                 && (offer || window.allowsUpdate() || received.isPeerStarved());
     }
 
     /** Posts one message; gives {@link org.rdmasockets.verbs.QueuePair#POSTED} or an error number. */
     int post() {
-        boolean offer = offering && isOfferDue();
+        boolean offer = isOfferDue();
         window.controlSent(received.granted());
         if (offer) {
             offering = false;

@@ -36,12 +36,12 @@ public final class DirectSender {
     /** The device no longer reads the memory once this many requests have completed; 0 if no writer waits for that. */
     private long sentAt;
 
-    DirectSender(StreamConnection connection, MessageSender sendQueue, SendBuffer sendBuffer, StreamSettings settings) {
+    DirectSender(StreamConnection connection) {
         this.connection = connection;
-        this.sendQueue = sendQueue;
-        this.sendBuffer = sendBuffer;
-        this.maxWriteBytes = settings.maxWriteBytes();
-        this.copiesAtPost = settings.copiesAtPost();
+        sendQueue = connection.sendQueue;
+        sendBuffer = sendQueue.ring;
+        maxWriteBytes = connection.settings().maxWriteBytes();
+        copiesAtPost = connection.settings().copiesAtPost();
     }
 
     /**
@@ -105,7 +105,7 @@ public final class DirectSender {
      */
     public int place(long at, MemoryRegion from, long offset, int length) throws SocketException {
         Objects.checkFromIndexSize(offset, length, from.lengthBytes());
-        MapTable maps = connection.carrier().maps();
+        MapTable maps = connection.carrier() instanceof CreditRing ring ? ring.maps : null;
         if (maps == null || !unfinished && !maps.covers(at, length)) {
             throw new SocketException("The peer has not mapped " + length + " bytes at offset " + at);
         }
@@ -128,7 +128,7 @@ public final class DirectSender {
         int count = Math.min(Math.min(length, maxWriteBytes), maps.room(entry, at));
         SendRequest request = sendQueue.begin(WorkRequestId.DATA, maps.address(entry, at), maps.key(entry));
         int kept = fill(request, from, offset, count, count == length);
-        connection.failUnlessPosted("ibv_post_send", sendQueue.finishSilently(count, kept));
+        connection.failUnlessPosted("ibv_post_send", sendQueue.postPayload(WorkRequestId.DATA, count, kept));
         end(count == length);
         return count;
     }

@@ -1,6 +1,5 @@
 package org.rdmasockets.internal.rsockets;
 
-import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
@@ -8,7 +7,7 @@ import org.rdmasockets.verbs.SendRequest;
  * this alone; everything else about a stream is the same in all of them, and in {@link StreamConnection}. Besides data,
  * an end tells the peer in this order: an answer, SHUTDOWN or DISCONNECT, and the news of this kind.
  */
-abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, NegotiatingFlow {
+abstract sealed class Flow permits CreditRing, SendReceive, ReadRing {
     /** The connection of this flow; told when something cannot be posted. */
     final StreamConnection connection;
     /** Has SHUTDOWN and DISCONNECT. */
@@ -16,30 +15,20 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Negotiatin
     /** Where to post. */
     final MessageSender sendQueue;
 
-    Flow(Parts parts) {
-        connection = parts.connection();
+    /** Of a connection that has all its other parts. */
+    Flow(StreamConnection connection) {
+        this.connection = connection;
         closing = connection.closing;
-        sendQueue = parts.sendQueue();
+        sendQueue = connection.sendQueue;
     }
 
-    /**
-     * The parts that flows of a connection are made of. No flow keeps this record: each takes the parts that it needs.
-     */
-    record Parts(StreamConnection connection, MessageSender sendQueue, MessageReceiver receiveQueue, ChunkStock chunks,
-            MemoryRegion remote, StreamSettings settings) {
-        /** Where things lie in the remote region, and in the send queue's. */
-        RegionLayout layout() {
-            return RegionLayout.of(settings);
-        }
-
-        /** The flow of a kind. */
-        Flow flow(FlowKind kind) {
-            return kind == FlowKind.CREDIT_RING ? new CreditRing(this)
-                    : kind == FlowKind.SEND_RECEIVE ? SendReceive.of(this) : ReadRing.of(this);
-        }
+    /** The flow of a kind. */
+    static Flow of(FlowKind kind, StreamConnection connection) {
+        return kind == FlowKind.CREDIT_RING ? new CreditRing(connection)
+                : kind == FlowKind.SEND_RECEIVE ? SendReceive.of(connection) : ReadRing.of(connection);
     }
 
-    /** The kind of this flow; the proposed kind until the ends have agreed. */
+    /** The kind of this flow. */
     abstract FlowKind kind();
 
     /** Begins with what the peer sent, which was checked. Null if all is well, else what the peer did wrong before. */
@@ -68,9 +57,9 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Negotiatin
      */
     abstract String arrived(int slot, int message, int lengthBytes);
 
-    /** The memory that the peer has mapped; null if it may map nothing. */
-    MapTable maps() {
-        return null;
+    /** The mistake of a peer whose message no end of such a flow sends. */
+    static String unknown(int message) {
+        return "sent a message with the unknown operation " + ImmediateData.operation(message);
     }
 
     /** A request has completed that this flow has posted to learn something. */
@@ -92,7 +81,9 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing, Negotiatin
     abstract boolean isNewsDue();
 
     /** Tells whether that can be done now. */
-    abstract boolean mayTellNews();
+    boolean mayTellNews() {
+        return sendQueue.hasControlSlot(false);
+    }
 
     /** Tells or asks one thing. */
     abstract int tellNews();

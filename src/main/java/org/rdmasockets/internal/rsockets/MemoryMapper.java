@@ -27,11 +27,11 @@ public final class MemoryMapper {
     private final int[] lengths;
     private final long[] offsets;
 
-    MemoryMapper(StreamConnection connection, MessageSender sendQueue, CreditGranter lending, SendWindow window) {
+    private MemoryMapper(StreamConnection connection, CreditRing flow) {
         this.connection = connection;
-        this.sendQueue = sendQueue;
-        this.lending = lending;
-        this.window = window;
+        sendQueue = connection.sendQueue;
+        lending = flow.lending;
+        window = flow.window;
         int entries = Math.min(lending.maps, MAX_ENTRIES);
         lengths = new int[entries];
         offsets = new long[entries];
@@ -40,7 +40,7 @@ public final class MemoryMapper {
     /** Maps memory for the peer of a connection that has started; it has no maps if its flow has none. */
     public static MemoryMapper of(StreamConnection connection) throws SocketException {
         if (connection.carrier() instanceof CreditRing ring) {
-            return ring.mapping();
+            return new MemoryMapper(connection, ring);
         }
         throw new SocketException("No memory can be mapped over a stream of kind " + connection.flow()
                 + "; set STREAM_KIND to CREDIT_RING where the connection is made");

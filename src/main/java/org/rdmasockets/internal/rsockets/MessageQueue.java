@@ -23,11 +23,11 @@ final class MessageQueue extends Received {
     private long finished;
     private long granted;
 
-    MessageQueue(Flow.Parts parts) {
-        connection = parts.connection();
-        receives = parts.receiveQueue();
-        credits = parts.settings().credits();
-        mostBytes = parts.settings().messageBytes();
+    MessageQueue(StreamConnection connection) {
+        this.connection = connection;
+        receives = connection.receiveQueue;
+        credits = connection.settings().credits();
+        mostBytes = connection.settings().messageBytes();
         granted = credits;
         slots = new int[credits];
         lengths = new int[credits];

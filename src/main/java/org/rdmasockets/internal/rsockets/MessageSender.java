@@ -153,18 +153,18 @@ final class MessageSender {
     }
 
     /** Starts a message into the peer's receive, to which the caller adds the payload; see {@link #finishSend}. */
-    SendRequest beginSend(int kind, int message) {
-        request.send(WorkRequestId.of(idBase, kind, head));
+    SendRequest beginSend(int message) {
+        request.send(WorkRequestId.of(idBase, WorkRequestId.DATA, head));
         int header = settings.headerBytes();
         return header == 0 ? request : request.add(stage.region, stage(message), header);
     }
 
     /** Posts the message that was begun, as {@link #finish} does. */
-    int finishSend(int kind, int bytes, int kept, int message) {
+    int finishSend(int bytes, int kept, int message) {
         if (immediateData) {
             request.immediate(message);
         }
-        return postPayload(kind, bytes, kept);
+        return postPayload(WorkRequestId.DATA, bytes, kept);
     }
 
     /** Posts a read; none is outstanding. {@link QueuePair#POSTED} or an error number. */
@@ -176,12 +176,8 @@ final class MessageSender {
         return error;
     }
 
-    /** Posts the payload that was begun without a message, so that the peer is not told. */
-    int finishSilently(int bytes, int kept) {
-        return postPayload(WorkRequestId.DATA, bytes, kept);
-    }
-
-    private int postPayload(int kind, int bytes, int kept) {
+    /** Posts the payload that was begun; the peer is not told of it here. */
+    int postPayload(int kind, int bytes, int kept) {
         if (bytes <= mostInline && request.bytes() == null) {
             request.inline();
         }

@@ -40,16 +40,16 @@ final class ReadRing extends Flow {
     /** The word by which the peer said that it waits, or 0. */
     private int blockedPeer = NOBODY;
 
-    ReadRing(Parts parts) {
-        super(parts);
-        received = new ReceiveRing(parts);
-        region = parts.remote();
-        sinkOffset = parts.layout().ringOffset() - RegionLayout.SINK_BEFORE_RING;
+    ReadRing(StreamConnection connection) {
+        super(connection);
+        received = new ReceiveRing(connection);
+        region = connection.remoteRegion;
+        sinkOffset = RegionLayout.of(connection.settings()).ringOffset() - RegionLayout.SINK_BEFORE_RING;
     }
 
     /** A new one, which is loaded only if it is used. */
-    static Flow of(Parts parts) {
-        return new ReadRing(parts);
+    static Flow of(StreamConnection connection) {
+        return new ReadRing(connection);
     }
 
     @Override
@@ -94,17 +94,11 @@ final class ReadRing extends Flow {
     String arrived(int slot, int message, int lengthBytes) {
         connection.repost(slot);
         int argument = ImmediateData.argument(message);
-        switch (ImmediateData.operation(message)) {
-            case ImmediateData.DATA -> {
-                return closing.isInputEnded() ? null : received.arrive(argument);
-            }
-            case ImmediateData.CONTROL -> {
-                return control(argument);
-            }
-            default -> {
-                return "sent a message with the unknown operation " + ImmediateData.operation(message);
-            }
-        }
+        return switch (ImmediateData.operation(message)) {
+            case ImmediateData.DATA -> closing.isInputEnded() ? null : received.arrive(argument);
+            case ImmediateData.CONTROL -> control(argument);
+            default -> unknown(message);
+        };
     }
 
     private String control(int word) {
@@ -174,7 +168,7 @@ final class ReadRing extends Flow {
 
     @Override
     boolean mayTellNews() {
-        return !isWakeDue() && isLookDue() || sendQueue.hasControlSlot(false);
+        return !isWakeDue() && isLookDue() || super.mayTellNews();
     }
 
     @Override
@@ -233,13 +227,14 @@ final class ReadRing extends Flow {
         private long publishedBytes;
         private long published;
 
-        ReceiveRing(Flow.Parts parts) {
-            region = parts.remote();
-            offset = parts.layout().ringOffset();
+        ReceiveRing(StreamConnection connection) {
+            StreamSettings settings = connection.settings();
+            region = connection.remoteRegion;
+            offset = RegionLayout.of(settings).ringOffset();
             positionOffset = offset - RegionLayout.POSITION_BEFORE_RING;
-            capacity = parts.settings().ringBytes();
-            credits = parts.settings().credits();
-            receives = parts.receiveQueue();
+            capacity = settings.ringBytes();
+            credits = settings.credits();
+            receives = connection.receiveQueue;
         }
 
         /** Takes a message, whose receive was given back before. Null if all is well, else what the peer did wrong. */

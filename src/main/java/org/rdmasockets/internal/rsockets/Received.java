@@ -63,7 +63,7 @@ abstract class Received {
     /** Refuses to read or to look while the reader looks at something. */
     final void ensureNoView() {
         if (viewed > 0) {
-            throw new IllegalStateException(DirectReceiver.STILL_OPEN);
+            throw new IllegalStateException(StreamConnection.VIEW_OPEN);
         }
     }
 

@@ -22,19 +22,19 @@ final class SendReceive extends Flow {
     /** The {@link ImmediateData} of the message that was begun. */
     private int message;
 
-    SendReceive(Parts parts) {
-        super(parts);
-        received = new MessageQueue(parts);
+    SendReceive(StreamConnection connection) {
+        super(connection);
+        received = new MessageQueue(connection);
         // No more than three updates and two words are on their way to a peer that takes nothing in, and for those it
         // has receives that it gives no credits for: so none of them has to be counted.
         window = new SendWindow(true);
-        headerBytes = parts.settings().headerBytes();
-        maxWriteBytes = parts.settings().maxWriteBytes();
+        headerBytes = connection.settings().headerBytes();
+        maxWriteBytes = connection.settings().maxWriteBytes();
     }
 
     /** A new one, which is loaded only if it is used. */
-    static Flow of(Parts parts) {
-        return new SendReceive(parts);
+    static Flow of(StreamConnection connection) {
+        return new SendReceive(connection);
     }
 
     @Override
@@ -57,13 +57,13 @@ final class SendReceive extends Flow {
     @Override
     SendRequest begin() {
         message = ImmediateData.limit(received.grant());
-        return sendQueue.beginSend(WorkRequestId.DATA, message);
+        return sendQueue.beginSend(message);
     }
 
     @Override
     int finish(int count, int kept) {
         window.dataSent();
-        return sendQueue.finishSend(WorkRequestId.DATA, count, kept, message);
+        return sendQueue.finishSend(count, kept, message);
     }
 
     @Override
@@ -74,23 +74,19 @@ final class SendReceive extends Flow {
     @Override
     String arrived(int slot, int said, int lengthBytes) {
         int argument = ImmediateData.argument(said);
-        switch (ImmediateData.operation(said)) {
-            case ImmediateData.DATA -> {
-                return data(slot, argument, lengthBytes - headerBytes);
-            }
+        return switch (ImmediateData.operation(said)) {
+            case ImmediateData.DATA -> data(slot, argument, lengthBytes - headerBytes);
             case ImmediateData.UPDATE -> {
                 connection.repost(slot);
-                return window.raise(argument);
+                yield window.raise(argument);
             }
             case ImmediateData.CONTROL -> {
                 connection.repost(slot);
                 closing.received(argument);
-                return null;
+                yield null;
             }
-            default -> {
-                return "sent a message with the unknown operation " + ImmediateData.operation(said);
-            }
-        }
+            default -> unknown(said);
+        };
     }
 
     /** Data after SHUTDOWN or DISCONNECT is dropped. */
@@ -106,11 +102,6 @@ final class SendReceive extends Flow {
     @Override
     boolean isNewsDue() {
         return !closing.isFinished() && !closing.isInputEnded() && received.areCreditsDue();
-    }
-
-    @Override
-    boolean mayTellNews() {
-        return sendQueue.hasControlSlot(false);
     }
 
     @Override

@@ -1,7 +1,9 @@
 package org.rdmasockets.internal.rsockets;
 
 import java.net.SocketException;
+import java.util.ArrayDeque;
 import java.util.Objects;
+import java.util.Queue;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.QueuePair;
@@ -23,21 +25,26 @@ import org.rdmasockets.verbs.spi.SendHints;
  * <p>Threads: not thread-safe; all calls under one lock.
  */
 public final class StreamConnection {
+    /** The message of the exception that a read throws while a view is open. */
+    public static final String VIEW_OPEN = "what was received last is still open: close it before the next read";
+
     /** Loads the class: calls of {@link #failure()} are compiled into their callers only if it is there. */
     @SuppressWarnings("unused")
     private static final Class<?> LOADED = StreamFailure.class;
 
-    private final MemoryRegion remoteRegion;
-    private final MessageSender sendQueue;
-    private final MessageReceiver receiveQueue;
+    final MemoryRegion remoteRegion;
+    final MessageSender sendQueue;
+    final MessageReceiver receiveQueue;
     private final StreamMemory memory;
     final ShutdownState closing;
-    /**
-     * The flow that the ends have agreed on, and the bytes that it has received; until then, a flow that keeps early
-     * messages.
-     */
+    /** The flow that the ends have agreed on, until then the one that this end would like. And what it has received. */
     private Flow flow;
     private Received received;
+    /**
+     * The messages from before the ends have agreed, at most one for each receive, for none is posted again meanwhile.
+     * Null where their meaning is clear, as this end proposes rsockets' own flow.
+     */
+    private Queue<EarlyMessage> early;
     /** The accepting end of iWARP must not speak before it has heard the other; see {@link #startAccepted}. */
     private boolean listening;
     private boolean heard;
@@ -49,6 +56,9 @@ public final class StreamConnection {
     private boolean owed;
     /** Null until it is needed. */
     private DirectSender directSender;
+
+    /** A message that came early. */
+    private record EarlyMessage(int slot, int message, int lengthBytes) {}
 
     /**
      * One end that is not connected yet.
@@ -74,20 +84,16 @@ public final class StreamConnection {
         sendQueue = new MessageSender(queuePair, sendRegion, sendBuffer, settings, workRequestIdBase);
         receiveQueue = new MessageReceiver(sendQueue, sendRegion, settings);
         memory = new StreamMemory(new ChunkStock(remoteRegion, settings), sendBuffer);
-        use(settings.flow() == FlowKind.CREDIT_RING
-                ? parts().flow(FlowKind.CREDIT_RING) : new NegotiatingFlow(parts()));
+        use(settings.flow());
+        early = settings.flow() == FlowKind.CREDIT_RING ? null : new ArrayDeque<>(0);
     }
 
-    private StreamSettings settings() {
+    StreamSettings settings() {
         return sendQueue.settings;
     }
 
-    private Flow.Parts parts() {
-        return new Flow.Parts(this, sendQueue, receiveQueue, memory.chunks, remoteRegion, settings());
-    }
-
-    private void use(Flow newFlow) {
-        flow = newFlow;
+    private void use(FlowKind kind) {
+        flow = Flow.of(kind, this);
         received = flow.received();
     }
 
@@ -104,40 +110,30 @@ public final class StreamConnection {
         }
     }
 
-    /** Throws if this end cannot talk to a peer; for a server that wants to reject before it accepts. */
-    public void check(ConnectData peer) throws SocketException {
+    /** Begins to talk as agreed, once, when the queue pair can send; what came before counts. Throws if it cannot. */
+    public void start(ConnectData peer) throws SocketException {
         if (!settings().immediateData() && peer.bigEndian() != ConnectData.isNativeBigEndian()) {
             throw new SocketException("over iWARP, hosts of different byte order do not understand each other's"
                     + " rsockets messages");
         }
-    }
-
-    /** Begins to talk as agreed, once, when the queue pair can send; what came before counts. Throws if it cannot. */
-    public void start(ConnectData peer) throws SocketException {
-        check(peer);
-        if (started) {
-            throw new IllegalStateException("started before");
+        if (early != null && peer.flow() != flow.kind()) {
+            use(FlowKind.CREDIT_RING);
         }
-        if (flow instanceof NegotiatingFlow undecided) {
-            decide(undecided, peer);
-        } else {
-            failIf(flow.start(peer));
-        }
-        started = true;
-        sendControls();
-    }
-
-    /** Goes on with what the peer has agreed to, and with what has come before. */
-    private void decide(NegotiatingFlow undecided, ConnectData peer) {
-        use(parts().flow(peer.flow() == settings().flow() ? peer.flow() : FlowKind.CREDIT_RING));
         if (flow.kind() != FlowKind.CREDIT_RING) {
             memory.chunks.refuse(); // for good: none is lent
         }
         if (closing.isInputShut()) {
             received.discard();
         }
-        failIf(flow.start(peer));
-        failIf(undecided.handOver(flow));
+        String wrong = flow.start(peer);
+        while (wrong == null && early != null && !early.isEmpty()) {
+            EarlyMessage next = early.remove();
+            wrong = flow.arrived(next.slot, next.message, next.lengthBytes);
+        }
+        early = null;
+        failIf(wrong);
+        started = true;
+        sendControls();
     }
 
     /** How the stream is carried: what the ends have agreed on; before {@link #start}, what this end would like. */
@@ -183,8 +179,13 @@ public final class StreamConnection {
             boolean whole = immediateData ? hasImmediate : receiveQueue.isMessage(lengthBytes, flow.kind());
             heard = true;
             int message = immediateData ? immediate : receiveQueue.message(slot);
-            failIf(whole ? flow.arrived(slot, message, lengthBytes)
-                    : "sent " + lengthBytes + " bytes that are no message");
+            if (!whole) {
+                failIf("sent " + lengthBytes + " bytes that are no message");
+            } else if (early != null) {
+                early.add(new EarlyMessage(slot, message, lengthBytes));
+            } else {
+                failIf(flow.arrived(slot, message, lengthBytes));
+            }
         } else if (!aborted && WorkRequestId.kind(workRequestId) == WorkRequestId.POSITION) {
             failIf(flow.learned());
         }
@@ -220,13 +221,8 @@ public final class StreamConnection {
         owed = isControlDue();
     }
 
-    /** Something else ended the connection, such as a deadline or a removed device. */
-    public void onFailure(StreamFailure cause) {
-        fail(Objects.requireNonNull(cause));
-    }
-
-    /** The first failure counts, unless a later one says more. */
-    void fail(StreamFailure cause) {
+    /** Ends the connection; from outside for such as a deadline. The first cause counts, unless a later says more. */
+    public void fail(StreamFailure cause) {
         if (!aborted && (failure == null || cause.outranks(failure))) {
             failure = cause;
             owed = false;
@@ -246,8 +242,11 @@ public final class StreamConnection {
         return !isSilent() && flow.isDue();
     }
 
-    /** Posts what is due to the peer, as far as slots allow; after anything by which something may have become due. */
-    void sendControls() {
+    /**
+     * Posts what is due to the peer, as far as slots allow; after anything by which something may have become due, such
+     * as memory that was supplied.
+     */
+    public void sendControls() {
         owed = isControlDue();
         while (owed && flow.mayPost()) {
             // Order matters: the receives first, then the credits for them.
@@ -275,15 +274,46 @@ public final class StreamConnection {
         return count;
     }
 
+    /**
+     * Lends the reader what is there, where it is, up to the end of a chunk, until {@link #endView}: 0 bytes if nothing
+     * is there now, -1 at the end of the stream. Nothing else is read meanwhile, and the chunk is neither lent to the
+     * peer again nor retired. A peer that breaks the protocol may change the bytes all the same, at any time: it has a
+     * key for them.
+     */
+    public int view() throws SocketException {
+        ensureTrusted();
+        if (aborted) {
+            return -1;
+        }
+        int count = received.view();
+        return count > 0 ? count : whyNothing();
+    }
+
+    /** Where the bytes of a view are: a region that must not be closed before {@link #endView}. */
+    public MemoryRegion viewedRegion() {
+        return received.viewedRegion();
+    }
+
+    /** Where they begin: bytes from the beginning of {@link #viewedRegion()}. */
+    public long viewedOffset() {
+        return received.viewedOffset();
+    }
+
+    /** The bytes of a view were read, and the peer may use their place again. */
+    public void endView() {
+        received.endView();
+        sendControls();
+    }
+
     /** After a violation, nothing is read. */
-    void ensureTrusted() throws SocketException {
+    private void ensureTrusted() throws SocketException {
         if (failure != null && failure.violation()) {
             throw failure.exception();
         }
     }
 
     /** The end of the stream, a failure, or that nothing has come yet. */
-    int whyNothing() throws SocketException {
+    private int whyNothing() throws SocketException {
         if (closing.isInputEnded() || closing.isInputShut()) {
             return -1;
         }
@@ -354,7 +384,7 @@ public final class StreamConnection {
     /** The sender from memory of the application; made by the first call. */
     public DirectSender directSender() {
         if (directSender == null) {
-            directSender = new DirectSender(this, sendQueue, sendQueue.ring, settings());
+            directSender = new DirectSender(this);
         }
         return directSender;
     }
@@ -364,7 +394,7 @@ public final class StreamConnection {
         failUnlessPosted("ibv_post_send", flow.finish(count, kept));
     }
 
-    /** The flow that the ends have agreed on; until then, one that takes early messages. */
+    /** The flow that the ends have agreed on, until then the one that this end would like. */
     Flow carrier() {
         return flow;
     }
@@ -377,11 +407,6 @@ public final class StreamConnection {
     /** Whether data can be posted, apart from the room at the peer: a slot is free, and this direction is open. */
     boolean canPlace() {
         return !isSilent() && !isOutputOver() && sendQueue.hasDataSlot();
-    }
-
-    /** Whether nothing may be touched any more. */
-    boolean isAborted() {
-        return aborted;
     }
 
     private boolean isOutputOver() {
@@ -449,11 +474,6 @@ public final class StreamConnection {
     /** Whether {@link #shrink} may be of use: this end has more than it began with, or the peer waits for it. */
     public boolean isLarge() {
         return memory.bytes() > 0 || flow.isLarge();
-    }
-
-    /** Does what has become possible by memory that was supplied. */
-    public void catchUp() {
-        sendControls();
     }
 
     /** Goes back to little memory, as far as the peer allows; after a pause. */

@@ -2,7 +2,6 @@ package org.rdmasockets.internal.rsockets;
 
 import java.io.IOException;
 import java.net.SocketException;
-import java.util.Objects;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
@@ -15,12 +14,6 @@ public record StreamFailure(String message, String detail, boolean violation) {
     public static final String CONNECTION_RESET = "Connection reset";
     /** The JDK's text for a write to a peer that reads no more. */
     public static final String BROKEN_PIPE = "Broken pipe";
-
-    /** Checks that there is a text. */
-    public StreamFailure {
-        Objects.requireNonNull(message);
-        Objects.requireNonNull(detail);
-    }
 
     /** The peer or the way to it is gone: "Connection reset". Data that arrived before can still be read. */
     public static StreamFailure reset(String detail) {

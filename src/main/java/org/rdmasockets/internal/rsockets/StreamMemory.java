@@ -12,7 +12,7 @@ import org.rdmasockets.verbs.MemoryRegion;
  * when isDue():   takeRetired(), and close those
  *                 wantedChunkBytes(): two regions, each then to supplyChunk()      or refuse()
  *                 wantedSendBytes(): one region, to supplySend()                   or refuse()
- *                 StreamConnection.catchUp()
+ *                 StreamConnection.sendControls()
  * after a pause:  StreamConnection.shrink()
  * at the end:     StreamConnection.abort(), then takeAll(), and close those
  * </pre>

@@ -19,7 +19,7 @@
  * immediate data of the write. iWARP has none: there a 4-byte send follows the write.
  *
  * <p>Bytes need not be copied: {@link org.rdmasockets.internal.rsockets.DirectSender} sends from memory of the
- * application, and {@link org.rdmasockets.internal.rsockets.DirectReceiver} lends what has arrived. Beside the stream,
+ * application, and {@code StreamConnection.view} lends what has arrived. Beside the stream,
  * one end maps memory ({@link org.rdmasockets.internal.rsockets.MemoryMapper}) and the other writes to it, without
  * messages.
  *

@@ -333,32 +333,40 @@ public final class RdmaSocketImpl extends SocketImpl {
             synchronized (this) {
                 inherited = options;
             }
-            accepted.becomeAccepted(made, inherited);
+            if (accepted.becomeAccepted(made, inherited)) {
+                return;
+            }
         } catch (Throwable e) {
             made.close(0); // an Error: no socket has it, and its peer must not wait
             throw e;
         }
+        made.close();
+        accepted.ensureOpen();
+        throw new SocketException("Already connected");
     }
 
-    /** The other side of accept: this socket gets the connection, instead of the connector that it had, if any. */
-    private void becomeAccepted(Connection made, OptionValues inherited) throws SocketException {
+    /**
+     * The other side of accept: this socket gets the connection, instead of the connector that it had, if any. False if
+     * it has been closed or connected meanwhile.
+     */
+    private boolean becomeAccepted(Connection made, OptionValues inherited) throws SocketException {
+        Connector unused;
         synchronized (this) {
-            if (state == State.NEW || state == State.UNCONNECTED) {
-                if (clientEnd != null) {
-                    clientEnd.close();
-                }
-                options = inherited.passedOn(options);
-                fd = null; // java.net has made one, with no descriptor behind it
-                address = made.remoteAddress().getAddress();
-                port = made.remoteAddress().getPort();
-                adoptConnection(made, Acceptor.REASON);
-                tell();
-                return;
+            if (state != State.NEW && state != State.UNCONNECTED) {
+                return false;
             }
+            unused = clientEnd;
+            options = inherited.passedOn(options);
+            fd = null; // java.net has made one, with no descriptor behind it
+            address = made.remoteAddress().getAddress();
+            port = made.remoteAddress().getPort();
+            adoptConnection(made, Acceptor.REASON);
+            tell();
         }
-        made.close();
-        ensureOpen();
-        throw new SocketException("Already connected");
+        if (unused != null) {
+            unused.close(); // without the lock: its port may take a moment to be free
+        }
+        return true;
     }
 
     // Reading and writing.

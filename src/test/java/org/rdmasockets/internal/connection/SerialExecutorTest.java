@@ -21,7 +21,7 @@ class SerialExecutorTest {
         List<Integer> brought = new ArrayList<>();
         List<Integer> ran = Collections.synchronizedList(new ArrayList<>());
         CountDownLatch done = new CountDownLatch(count);
-        SerialExecutor inOrder = new SerialExecutor();
+        VerbsListener.SerialExecutor inOrder = new VerbsListener.SerialExecutor();
         try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
             for (int i = 0; i < count; i++) {
                 threads.execute(() -> {
@@ -41,7 +41,7 @@ class SerialExecutorTest {
     @Test
     void whatATaskBringsRunsAfterIt() {
         List<String> ran = new ArrayList<>();
-        SerialExecutor inOrder = new SerialExecutor();
+        VerbsListener.SerialExecutor inOrder = new VerbsListener.SerialExecutor();
         inOrder.execute(() -> {
             for (String name : List.of("second", "third")) {
                 inOrder.execute(() -> ran.add(name));
@@ -54,7 +54,7 @@ class SerialExecutorTest {
     @Test
     void aTaskThatFailsDoesNotKeepTheNextFromRunning() {
         List<String> ran = new ArrayList<>();
-        SerialExecutor inOrder = new SerialExecutor();
+        VerbsListener.SerialExecutor inOrder = new VerbsListener.SerialExecutor();
         inOrder.execute(() -> {
             inOrder.execute(() -> ran.add("next"));
             throw new IllegalStateException("failed on purpose");

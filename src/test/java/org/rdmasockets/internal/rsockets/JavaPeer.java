@@ -49,7 +49,6 @@ final class JavaPeer implements StreamPeer {
     private JavaPeer partner;
     /** How much the application looks at without having read it. */
     private int viewed;
-    private final DirectReceiver receiver;
 
     JavaPeer(Arena arena, StreamSettings settings, int maxInline, Plan plan, Random random, long writeSeed) {
         SimulatedRegion sendRegion = SimulatedRegion.local(arena, settings.sendRegionBytes());
@@ -58,7 +57,6 @@ final class JavaPeer implements StreamPeer {
         mapped = SimulatedRegion.remote(arena, Long.BYTES);
         queuePair = new FakeQueuePair(settings, maxInline, sendRegion, remoteRegion, own, mapped);
         connection = new StreamConnection(queuePair, sendRegion, remoteRegion, settings, ID_BASE);
-        receiver = new DirectReceiver(connection);
         this.arena = arena;
         this.plan = plan;
         this.random = random;
@@ -385,7 +383,7 @@ final class JavaPeer implements StreamPeer {
     private boolean tryView() throws SocketException {
         boolean ready = connection.readable();
         int available = connection.available();
-        int count = receiver.view();
+        int count = connection.view();
         require((count != 0) == ready, "readable " + ready + ", viewed " + count);
         if (count < 0) {
             return end();
@@ -400,15 +398,15 @@ final class JavaPeer implements StreamPeer {
 
     private void endView() {
         verifyView();
-        receiver.endView();
+        connection.endView();
         read += viewed;
         viewed = 0;
         verifyPlaced();
     }
 
     private void verifyView() {
-        byte[] bytes = ((SimulatedRegion) receiver.viewedRegion()).at(receiver.viewedRegion().address()
-                + receiver.viewedOffset(), viewed).toArray(ValueLayout.JAVA_BYTE);
+        byte[] bytes = ((SimulatedRegion) connection.viewedRegion()).at(connection.viewedRegion().address()
+                + connection.viewedOffset(), viewed).toArray(ValueLayout.JAVA_BYTE);
         StreamPeer.verify(bytes, viewed, readSeed, read);
     }
 

@@ -362,7 +362,7 @@ class StreamClosingTest {
         c.write(1);
         c.write(1);
         c.posted();
-        c.connection.onFailure(StreamFailure.of("Connection timed out", "no answer for 30 s"));
+        c.connection.fail(StreamFailure.of("Connection timed out", "no answer for 30 s"));
         c.complete(WorkCompletionStatus.FLUSHED.ordinal());
         c.receiveFails(WorkCompletionStatus.FLUSHED.ordinal());
         assertReadFails("Connection timed out");
@@ -373,9 +373,9 @@ class StreamClosingTest {
     void aReasonOfItsOwnReplacesAReset() throws SocketException {
         c.receiveFails(WorkCompletionStatus.FLUSHED.ordinal());
         assertReadFails("Connection reset");
-        c.connection.onFailure(StreamFailure.of("RDMA device rxe0 was removed", "removed"));
+        c.connection.fail(StreamFailure.of("RDMA device rxe0 was removed", "removed"));
         assertReadFails("RDMA device rxe0 was removed");
-        c.connection.onFailure(StreamFailure.of("Connection timed out", "no answer for 30 s"));
+        c.connection.fail(StreamFailure.of("Connection timed out", "no answer for 30 s"));
         assertReadFails("RDMA device rxe0 was removed");
     }
 

@@ -69,7 +69,7 @@ class StreamMemoryTest {
         assertTrue(memory.supplyChunk(region(), LARGE, false));
         assertTrue(memory.supplyChunk(region(), LARGE, true));
         assertFalse(memory.isDue());
-        c.connection.catchUp();
+        c.connection.sendControls();
     }
 
     private SimulatedRegion region() {
