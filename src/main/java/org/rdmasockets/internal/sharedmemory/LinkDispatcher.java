@@ -145,7 +145,7 @@ final class LinkDispatcher implements LinkHandler {
         ConnectMessage greeting = new ConnectMessage(own.domain.number, parameters, identifier.remoteAddress(),
                 identifier.localAddress());
         peer.slotTold = true;
-        if (!send(peer, CONNECT, 0, peer.slotIndex(), greeting.encode())) {
+        if (!send(peer, CONNECT, 0, peer.slot.index(), greeting.encode())) {
             peer.release();
         } else if (closed) {
             peer.linkDied();
@@ -187,7 +187,7 @@ final class LinkDispatcher implements LinkHandler {
 
     /** Forgets a connection whose slot is about to be closed. */
     synchronized void forget(RemotePeer peer) {
-        peers[peer.slotIndex()] = null;
+        peers[peer.slot.index()] = null;
     }
 
     /** Lets completion queues of a connection poll, and arm, this link. */
@@ -532,11 +532,9 @@ final class LinkDispatcher implements LinkHandler {
         VarHandle.fullFence();
         boolean empty = drainSome();
         goOn();
-        if (empty) {
-            if (isWanted()) {
-                askToRing();
-                empty = drainSome();
-            }
+        if (empty && isWanted()) {
+            askToRing();
+            empty = drainSome();
         }
         if (!empty) {
             postpone();
@@ -597,7 +595,7 @@ final class LinkDispatcher implements LinkHandler {
                 case END -> onEnd(entry);
                 case ACCEPT -> peer(entry).onAccept(entry);
                 case REJECT -> peer(entry).onReject(entry);
-                case ACKNOWLEDGE -> peer(entry).onAcknowledge();
+                case ACKNOWLEDGE -> peer(entry).identifier.acknowledged();
                 case FAILED -> peer(entry).onFailed(entry.flags() == FAULT);
                 case SEND -> peer(entry).onSend(entry);
                 case WRITE -> peer(entry).onWrite(entry);
@@ -617,10 +615,8 @@ final class LinkDispatcher implements LinkHandler {
             if (entry.kind() == DATAGRAM) {
                 return; // any of these may be lost
             }
-            int slot = entry.slot();
-            RemotePeer[] all = peers;
-            RemotePeer peer = entry.kind() == CONNECT || slot == UNKNOWN_SLOT ? withPeerSlot(entry.value())
-                    : slot < 0 || slot >= all.length ? null : all[slot];
+            RemotePeer peer = entry.kind() == CONNECT || entry.slot() == UNKNOWN_SLOT ? withPeerSlot(entry.value())
+                    : withSlot(entry.slot());
             if (peer != null) {
                 lose(peer, entry.kind(), e);
             } else if (entry.kind() == CONNECT) {
@@ -638,9 +634,7 @@ final class LinkDispatcher implements LinkHandler {
 
     /** Whether an entry is of a connection that ends as one before it was lost. */
     private boolean isOfLost(RingEntry entry) {
-        RemotePeer[] all = peers;
-        int slot = entry.slot();
-        RemotePeer peer = slot >= 0 && slot < all.length ? all[slot] : null;
+        RemotePeer peer = withSlot(entry.slot());
         if (peer == null || !peer.spoiled) {
             return false;
         }
@@ -655,9 +649,9 @@ final class LinkDispatcher implements LinkHandler {
 
     /** The connection that an entry names; one whose slot the other side cannot know yet is none. */
     private RemotePeer peer(RingEntry entry) {
-        RemotePeer[] all = peers;
         int slot = entry.slot();
-        RemotePeer peer = slot >= 0 && slot < all.length ? all[slot] : null;
+        RemotePeer[] all = peers;
+        RemotePeer peer = slot >= 0 && slot < all.length ? all[slot] : null; // as withSlot, one call less for each
         if (peer == null || !peer.slotTold) {
             throw new IllegalArgumentException("an entry of kind " + entry.kind() + " names slot " + slot
                     + ", where there is no connection");
@@ -685,7 +679,7 @@ final class LinkDispatcher implements LinkHandler {
         int refusal = offer(peer, greeting);
         if (refusal != 0) {
             try {
-                peer.refuse(refusal, NO_DATA);
+                peer.rejected(refusal, NO_DATA);
             } catch (Error e) { // it may have been said: lose must not say it again
                 lose(peer, CONNECT, e);
             }
@@ -719,14 +713,16 @@ final class LinkDispatcher implements LinkHandler {
 
     /** A peer that gives a request up before it was accepted does not know our slot. */
     private void onEnd(RingEntry entry) {
-        if (entry.slot() != UNKNOWN_SLOT) {
-            peer(entry).onEnd();
-            return;
-        }
-        RemotePeer peer = withPeerSlot(entry.value());
+        RemotePeer peer = entry.slot() != UNKNOWN_SLOT ? peer(entry) : withPeerSlot(entry.value());
         if (peer != null) {
             peer.onEnd();
         }
+    }
+
+    /** The connection that has a slot of ours, or null. */
+    private RemotePeer withSlot(int slot) {
+        RemotePeer[] all = peers;
+        return slot >= 0 && slot < all.length ? all[slot] : null;
     }
 
     /** The connection that has a slot of the other side, or null. */

@@ -31,9 +31,9 @@ final class LocalPeer implements Peer {
     /** Whether the arrivals are locked for a write that is not told yet. */
     private boolean locked;
 
-    LocalPeer(HandleTable<SharedMemoryRegion> regions, SharedMemoryQueuePair target) {
-        this.regions = regions;
+    LocalPeer(SharedMemoryQueuePair target) {
         this.target = target;
+        regions = target.domain.device().fabric.regions;
         receives = target.receiveQueue;
         completions = target.receiveCompletions();
         arrivals = completions.arrivals;
@@ -141,19 +141,8 @@ final class LocalPeer implements Peer {
     }
 
     @Override
-    public void catchUp() {
-        // A failure does not overtake what was left: a queue pair that fails takes that in before it completes the
-        // rest.
-    }
-
-    @Override
     public void fail() {
         target.fail();
-    }
-
-    @Override
-    public void ownFailed() {
-        // The other end sees the state.
     }
 
     @Override

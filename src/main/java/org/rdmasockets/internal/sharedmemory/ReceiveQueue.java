@@ -78,17 +78,12 @@ final class ReceiveQueue {
         notReadyTimer = (byte) code;
     }
 
-    /** Posts a receive: POSTED or an error number. The caller wakes the peer if {@link #takeStarving} says so. */
-    synchronized int post(ReceiveRequest request) {
-        StackRoom.ensureSection(); // a request that takes room has to be posted
-        int result = post(request, request.workRequestId());
-        publishPosted();
-        return result;
-    }
-
-    /** Posts a receive several times; returns what {@link #post(ReceiveRequest)} does for the first that is refused. */
+    /**
+     * Posts a receive, or several: POSTED, or an error number for the first that is refused. The caller wakes the peer
+     * if {@link #takeStarving} says so.
+     */
     synchronized int post(ReceiveRequest request, long firstId, int count) {
-        StackRoom.ensureSection();
+        StackRoom.ensureSection(); // a request that takes room has to be posted
         int result = QueuePair.POSTED;
         for (int i = 0; i < count && result == QueuePair.POSTED; i++) {
             result = post(request, firstId + i);

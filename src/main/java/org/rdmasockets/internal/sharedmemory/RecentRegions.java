@@ -63,7 +63,7 @@ abstract class RecentRegions {
         leaveAll();
         for (int i = 0; others != null && i < others.length; i++) {
             PeerMemory found = others[i];
-            if (isEntered(found, key)) {
+            if (found != null && found.remoteKey() == key && found.tryEnter()) {
                 others[i] = recent; // the next request is mostly for the same
                 recent = found;
                 inside = found instanceof PeerSlice;
@@ -82,9 +82,5 @@ abstract class RecentRegions {
         recent = region;
         inside = region instanceof PeerSlice;
         return region;
-    }
-
-    private static boolean isEntered(PeerMemory region, int key) {
-        return region != null && region.remoteKey() == key && region.tryEnter();
     }
 }

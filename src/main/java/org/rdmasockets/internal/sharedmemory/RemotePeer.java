@@ -27,7 +27,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
 
     final LinkDispatcher end;
     private final RingWriter writer;
-    private final LinkSlot slot;
+    final LinkSlot slot;
     /** The other side's slot, -1 until it is known. */
     volatile int peerSlot;
     /** Whether the other side's queue pair takes requests; set to false under the writer's lock. */
@@ -73,11 +73,6 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
         writer = end.link.writer();
         this.slot = slot;
         this.peerSlot = peerSlot;
-    }
-
-    /** Our slot. */
-    int slotIndex() {
-        return slot.index();
     }
 
     /** Takes over what the other side says of itself; false if its slot cannot exist. */
@@ -320,11 +315,6 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
     }
 
     @Override
-    public void receivesPosted() {
-        // The slot tells the other side.
-    }
-
-    @Override
     public long receiverNotReadyNanos() {
         return NOT_READY_NANOS;
     }
@@ -339,7 +329,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
             attached = attach(own);
         } finally {
             if (!attached) {
-                refuse(SharedMemoryIdentifier.CONSUMER_REJECTED, NO_DATA);
+                rejected(SharedMemoryIdentifier.CONSUMER_REJECTED, NO_DATA);
             }
         }
         synchronized (this) {
@@ -353,15 +343,15 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
     }
 
     @Override
-    public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer) {
+    public boolean accepted(SharedMemoryQueuePair own, ConnectionParameters answer) {
         ConnectMessage greeting = new ConnectMessage(own.domain.number, answer, identifier.localAddress(),
                 identifier.remoteAddress());
         slotTold = true;
-        return end.send(this, LinkDispatcher.ACCEPT, 0, slotIndex(), greeting.encode()) && end.isOpen();
+        return end.send(this, LinkDispatcher.ACCEPT, 0, slot.index(), greeting.encode()) && end.isOpen();
     }
 
     @Override
-    public void acknowledge() {
+    public void acknowledged() {
         end.send(this, LinkDispatcher.ACKNOWLEDGE, 0, 0, NO_DATA);
     }
 
@@ -370,13 +360,9 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
         return end.link.isPeerStopped();
     }
 
-    @Override
-    public void reject(byte[] privateData) {
-        refuse(SharedMemoryIdentifier.CONSUMER_REJECTED, privateData);
-    }
-
     /** Refuses the other side's request; nothing follows. */
-    void refuse(int status, byte[] privateData) {
+    @Override
+    public void rejected(int status, byte[] privateData) {
         synchronized (this) {
             if (endSent || endReceived) {
                 return;
@@ -402,7 +388,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
     }
 
     @Override
-    public void disconnect() {
+    public void disconnected() {
         boolean both;
         synchronized (this) {
             if (endSent) {
@@ -411,7 +397,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
             endSent = true;
             both = endReceived;
         }
-        sendLast(LinkDispatcher.END, slotIndex(), NO_DATA);
+        sendLast(LinkDispatcher.END, slot.index(), NO_DATA);
         if (both) {
             release();
         }
@@ -441,11 +427,6 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
         identifier.accepted(this, greeting.parameters());
     }
 
-    /** Our request has arrived and is answered later, unless that overtook this. */
-    void onAcknowledge() {
-        identifier.acknowledged();
-    }
-
     /** Our request was refused; nothing follows. */
     void onReject(RingEntry entry) {
         byte[] data = ConnectMessage.data(entry);
@@ -468,7 +449,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
             endSent = true;
         }
         if (answer) {
-            sendLast(LinkDispatcher.END, slotIndex(), NO_DATA);
+            sendLast(LinkDispatcher.END, slot.index(), NO_DATA);
         }
         left();
         release();
@@ -615,7 +596,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
             case 0 -> {
                 return;
             }
-            case LinkDispatcher.CONNECT -> refuse(SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA);
+            case LinkDispatcher.CONNECT -> rejected(SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA);
             case LinkDispatcher.END -> onEnd();
             case LinkDispatcher.REJECT, LinkDispatcher.LINK_DIED -> linkDied(); // nothing follows
             default -> faultHere();
@@ -633,7 +614,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
             own.fail();
         }
         left();
-        disconnect(); // the other side may have heard of nothing yet
+        disconnected(); // the other side may have heard of nothing yet
     }
 
     /** Takes back what was attached, which after an {@code Error} is not all. */

@@ -33,9 +33,7 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
 
     @Override
     public ConnectionIdentifier createIdentifier(ConnectionHandler handler) throws VerbsException {
-        if (closed) {
-            throw SharedMemoryErrors.closed("rdma_create_id", "connection manager");
-        }
+        SharedMemoryErrors.requireOpen(!closed, "rdma_create_id", "connection manager");
         SharedMemoryIdentifier identifier = new SharedMemoryIdentifier(this);
         identifier.handler(handler);
         return identifier;

@@ -143,15 +143,8 @@ final class SharedMemoryDevice extends ReadySource implements Device {
         if (!(channel instanceof SharedMemoryCompletionChannel own) || own.device() != this) {
             throw new IllegalArgumentException("the completion channel belongs to another device");
         }
-        if (own.isClosed()) {
-            throw SharedMemoryErrors.closed("ibv_create_cq", "completion channel");
-        }
+        SharedMemoryErrors.requireOpen(!own.isClosed(), "ibv_create_cq", "completion channel");
         return new SharedMemoryCompletionQueue(this, entries, own);
-    }
-
-    /** Reports that the device is gone. */
-    void removed() {
-        report(new DeviceEvent(DeviceEvent.Type.DEVICE_FATAL, 0, null, 0, 0));
     }
 
     /** Reports something to the thread that drains the events. */

@@ -7,6 +7,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.internal.sharedmemory.link.HandleTable;
 import org.rdmasockets.internal.sharedmemory.link.Slabs;
+import org.rdmasockets.verbs.DeviceEvent;
 
 /** The state that all objects of a provider share: keys, ports, numbers, deadlines. */
 final class SharedMemoryFabric {
@@ -85,7 +86,7 @@ final class SharedMemoryFabric {
     /** Behaves as if the device were unplugged, for tests: everything fails, and nothing new can be had. */
     void removeDevice() {
         removed = true;
-        device.removed();
+        device.report(new DeviceEvent(DeviceEvent.Type.DEVICE_FATAL, 0, null, 0, 0));
         List<SharedMemoryIdentifier> open;
         synchronized (identifiers) {
             open = List.copyOf(identifiers.keySet());

@@ -20,7 +20,7 @@ import org.rdmasockets.verbs.VerbsException;
  * An identifier: the state of a connection, and how it changes. The monitor guards the state; neither a handler nor the
  * {@link ConnectionPeer} is called under it.
  */
-final class SharedMemoryIdentifier extends EventDelivery {
+final class SharedMemoryIdentifier extends EventDelivery implements ConnectionPeer {
     /** Reason codes of the InfiniBand connection manager. */
     static final int NO_RESOURCES = 3;
     static final int NOBODY_LISTENS = 8;
@@ -121,9 +121,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     private void require(String call, State oneAllowed, State otherAllowed) throws VerbsException {
-        if (closed) {
-            throw SharedMemoryErrors.closed(call, "connection identifier");
-        }
+        SharedMemoryErrors.requireOpen(!closed, call, "connection identifier");
         if (state != oneAllowed && state != otherAllowed) {
             throw SharedMemoryErrors.invalid(call, peerText(), "the identifier is not in the right state: " + state);
         }
@@ -338,9 +336,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
 
     private synchronized QueuePair makeQueuePair(ProtectionDomain domain, QueuePairConfig config,
             SharedMemorySharedReceiveQueue receives) throws VerbsException {
-        if (closed) {
-            throw SharedMemoryErrors.closed("rdma_create_qp", "connection identifier");
-        }
+        SharedMemoryErrors.requireOpen(!closed, "rdma_create_qp", "connection identifier");
         if (!(domain instanceof SharedMemoryProtectionDomain own) || own.device() != device()) {
             throw SharedMemoryErrors.invalid("rdma_create_qp", peerText(), device() == null
                     ? "resolve or bind the address first: no device is known yet"
@@ -446,18 +442,16 @@ final class SharedMemoryIdentifier extends EventDelivery {
 
     /** 0, or why the request is refused. */
     private int connectInProcess(SharedMemoryIdentifier listener, ConnectionParameters parameters) {
-        SharedMemoryIdentifier request = listener.newRequest(remoteAddress(), localAddress(),
-                new LocalPartner(this), parameters);
+        SharedMemoryIdentifier request = listener.newRequest(remoteAddress(), localAddress(), this, parameters);
         synchronized (this) {
-            partner = new LocalPartner(request);
+            partner = request;
         }
         return listener.offer(request);
     }
 
     /** Makes the identifier of a request to this listener; no other thread knows of it yet. */
     SharedMemoryIdentifier newRequest(InetSocketAddress itsLocal, InetSocketAddress itsRemote,
-            ConnectionPeer itsPartner,
-            ConnectionParameters parameters) {
+            ConnectionPeer itsPartner, ConnectionParameters parameters) {
         InetSocketAddress own = localAddress();
         SharedMemoryIdentifier request = new SharedMemoryIdentifier(manager);
         synchronized (request) {
@@ -529,7 +523,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     private void answer(SharedMemoryQueuePair own, ConnectionParameters parameters) {
-        if (!partner.accept(own, parameters)) {
+        if (!partner.accepted(own, parameters)) {
             disconnected();
         }
         boolean left;
@@ -538,12 +532,28 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
         if (left) {
             // The other end did not hear what was said before it knew of this connection.
-            partner.disconnect();
+            partner.disconnected();
         }
     }
 
     private VerbsException partnerHasGone() {
         return new VerbsException("rdma_accept", Errno.ECONNRESET, peerText());
+    }
+
+    /** The other end is of this process, too. */
+    @Override
+    public boolean join(SharedMemoryQueuePair theirs, ConnectionParameters request, ConnectionParameters answer) {
+        SharedMemoryQueuePair own = queuePair();
+        if (own != null) {
+            own.connect(new LocalPeer(theirs), answer.receiverNotReadyRetryCount());
+            theirs.connect(new LocalPeer(own), request.receiverNotReadyRetryCount());
+        }
+        return own != null;
+    }
+
+    @Override
+    public boolean accepted(SharedMemoryQueuePair theirs, ConnectionParameters answer) {
+        return accepted(new LocalPeer(theirs), answer);
     }
 
     /** The other end accepted the request of this one; false if this is closed, or does not wait for an answer. */
@@ -558,7 +568,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     /** The request of this one was refused: by the other end, or because there is none. */
-    synchronized void rejected(int status, byte[] privateData) {
+    @Override
+    public synchronized void rejected(int status, byte[] privateData) {
         if (status == NOBODY_LISTENS) {
             fabric().links.forgetRoute(remote);
         }
@@ -569,14 +580,16 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     /** The other end has the request of this one. */
-    synchronized void acknowledged() {
+    @Override
+    public synchronized void acknowledged() {
         if (state == State.CONNECTING) {
             add(new ConnectionEvent.RequestAcknowledged());
         }
     }
 
     /** The other end has gone. */
-    synchronized void disconnected() {
+    @Override
+    public synchronized void disconnected() {
         switch (state) {
             case CONNECTED -> {
                 if (!closed) { // else no thread is to be woken for it
@@ -600,7 +613,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
             waits = state == State.REQUESTED && !closed;
         }
         if (waits) {
-            partner.acknowledge();
+            partner.acknowledged();
         }
     }
 
@@ -622,7 +635,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
             checkPrivateData("rdma_reject", privateData.length, MAX_REJECTION_BYTES);
             state = State.ENDED;
         }
-        partner.reject(privateData.clone());
+        partner.rejected(CONSUMER_REJECTED, privateData.clone());
     }
 
     @Override
@@ -638,7 +651,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
             own.fail();
         }
         if (first) {
-            partner.disconnect();
+            partner.disconnected();
             add(new ConnectionEvent.Disconnected());
         }
     }
@@ -705,9 +718,9 @@ final class SharedMemoryIdentifier extends EventDelivery {
 
     private void tellPartner(State last) {
         if (last == State.REQUESTED) {
-            partner.reject(NO_DATA);
+            partner.rejected(CONSUMER_REJECTED, NO_DATA);
         } else if (partner != null) {
-            partner.disconnect(); // also if all has ended: an Error may have kept it from being said
+            partner.disconnected(); // also if all has ended: an Error may have kept it from being said
         }
     }
 
@@ -724,54 +737,6 @@ final class SharedMemoryIdentifier extends EventDelivery {
         WaitingRequests unserved = waiting();
         if (unserved != null) {
             unserved.close();
-        }
-    }
-
-    /** A partner in this process. */
-    private static final class LocalPartner implements ConnectionPeer {
-        private final SharedMemoryIdentifier identifier;
-
-        LocalPartner(SharedMemoryIdentifier identifier) {
-            this.identifier = identifier;
-        }
-
-        @Override
-        public boolean join(SharedMemoryQueuePair own, ConnectionParameters request, ConnectionParameters answer) {
-            SharedMemoryQueuePair theirs = identifier.queuePair();
-            if (theirs != null) {
-                theirs.connect(peer(own), answer.receiverNotReadyRetryCount());
-                own.connect(peer(theirs), request.receiverNotReadyRetryCount());
-            }
-            return theirs != null;
-        }
-
-        @Override
-        public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer) {
-            return identifier.accepted(peer(own), answer);
-        }
-
-        private static Peer peer(SharedMemoryQueuePair target) {
-            return new LocalPeer(target.domain.device().fabric.regions, target);
-        }
-
-        @Override
-        public void acknowledge() {
-            identifier.acknowledged();
-        }
-
-        @Override
-        public boolean isStopped() {
-            return false;
-        }
-
-        @Override
-        public void reject(byte[] privateData) {
-            identifier.rejected(SharedMemoryIdentifier.CONSUMER_REJECTED, privateData);
-        }
-
-        @Override
-        public void disconnect() {
-            identifier.disconnected();
         }
     }
 

@@ -73,7 +73,7 @@ final class SharedMemoryQueuePair extends QueueOwner {
 
     @Override
     public int postReceive(ReceiveRequest request) {
-        int result = receiveQueue.post(request);
+        int result = receiveQueue.post(request, request.workRequestId(), 1);
         if (result == POSTED) {
             feedPeer();
         }
@@ -180,18 +180,7 @@ final class SharedMemoryQueuePair extends QueueOwner {
             receiveQueue.close();
             leavePeer();
         } finally {
-            retire();
-        }
-    }
-
-    /** Gives the room in the completion queues back. */
-    private void retire() {
-        sendCompletions().retire(config.maxSends());
-        SharedMemorySharedReceiveQueue shared = receiveQueue.shared;
-        if (shared == null) {
-            receiveCompletions().retire(config.maxReceives());
-        } else {
-            shared.retire(receiveCompletions());
+            retire(receiveQueue.shared);
         }
     }
 }

@@ -59,8 +59,8 @@ class WriteQueueTest {
     }
 
     private void connect(SharedMemoryQueuePair one, SharedMemoryQueuePair other) {
-        one.connect(new LocalPeer(device.fabric.regions, other), 7);
-        other.connect(new LocalPeer(device.fabric.regions, one), 7);
+        one.connect(new LocalPeer(other), 7);
+        other.connect(new LocalPeer(one), 7);
     }
 
     private void post(SharedMemoryQueuePair queuePair, int count) {
@@ -195,7 +195,7 @@ class WriteQueueTest {
     void whatIsBroughtForNothingIsReported() throws Exception {
         write(sender, 0);
         write(sender, 1);
-        assertEquals(QueuePair.POSTED, receiver.receiveQueue.post(new ReceiveRequest(1).receive(0)));
+        assertEquals(QueuePair.POSTED, receiver.receiveQueue.post(new ReceiveRequest(1).receive(0), 0, 1));
         Thread resuming = Thread.ofPlatform().unstarted(sender.sendQueue::resume);
         synchronized (receiver.receiveQueue) {
             resuming.start();
