@@ -10,7 +10,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.internal.sharedmemory.link.LinkConnector;
-import org.rdmasockets.internal.sharedmemory.link.DialHandler;
 import org.rdmasockets.internal.sharedmemory.link.Link;
 import org.rdmasockets.internal.sharedmemory.link.LinkListener;
 import org.rdmasockets.internal.sharedmemory.link.RingEntry;
@@ -70,7 +69,7 @@ public final class DatagramPorts {
     }
 
     /** The way to the process that takes datagrams at an address. */
-    public final class Route implements DialHandler {
+    public final class Route implements LinkConnector.DialHandler {
         private final InetSocketAddress destination;
         private final CountDownLatch known = new CountDownLatch(1);
         private final long begunNanos = System.nanoTime();

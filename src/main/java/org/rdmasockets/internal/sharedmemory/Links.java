@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.rdmasockets.internal.sharedmemory.link.Link;
 import org.rdmasockets.internal.sharedmemory.link.LinkHandler;
 import org.rdmasockets.internal.sharedmemory.link.LinkHub;
-import org.rdmasockets.internal.sharedmemory.link.LinkOwner;
+import org.rdmasockets.internal.sharedmemory.link.LinkHub.LinkOwner;
 import org.rdmasockets.verbs.VerbsException;
 
 /** The links to other processes, opened at first use. */

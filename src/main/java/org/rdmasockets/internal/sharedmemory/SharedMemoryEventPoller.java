@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.rdmasockets.internal.lock.StackRoom;
-import org.rdmasockets.internal.sharedmemory.link.HubWaiter;
+import org.rdmasockets.internal.sharedmemory.link.LinkHub.HubWaiter;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
 import org.rdmasockets.verbs.VerbsException;

@@ -10,7 +10,6 @@ import java.util.Set;
 import org.rdmasockets.internal.sharedmemory.link.HandleTable;
 import org.rdmasockets.internal.sharedmemory.link.OwnMemory;
 import org.rdmasockets.internal.sharedmemory.link.Slabs;
-import org.rdmasockets.internal.sharedmemory.link.Slice;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.DmaBuffer;
@@ -139,7 +138,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         SharedMemoryRegion region = null;
         try {
             region = take(source.segment(), access, source);
-            if (seen && source instanceof Slice slice) {
+            if (seen && source instanceof Slabs.Slice slice) {
                 slice.publish(region.remoteKey(), access, number);
             } else if (seen) {
                 announce(region);

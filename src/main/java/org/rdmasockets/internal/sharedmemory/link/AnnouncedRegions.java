@@ -30,17 +30,12 @@ final class AnnouncedRegions {
     private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
     /** Made when it is needed; guarded by lock. */
     private PacketBuffer buffer;
-    /** Whether {@link #waiting} has something; changed under lock, read by producers. */
-    private volatile boolean heldUp;
+    /** Whether {@link #waiting} has something, so that the ring has to wait; changed under lock, read by producers. */
+    volatile boolean heldUp;
 
     AnnouncedRegions(Link link, PacketSocket socket) {
         this.link = link;
         this.socket = socket;
-    }
-
-    /** Whether the ring has to wait. */
-    boolean isHeldUp() {
-        return heldUp;
     }
 
     /** See {@link Link#announce}. */

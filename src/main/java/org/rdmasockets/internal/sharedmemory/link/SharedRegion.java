@@ -33,7 +33,7 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
         int descriptor = SealedMemory.open(totalBytes(bytes));
         try {
             SharedRegion region = new SharedRegion(descriptor, bytes);
-            region.validate();
+            SegmentLayout.LONG.setVolatile(region.behind, 0, VALID); // lets peers in
             return region;
         } catch (Throwable e) {
             SealedMemory.close(descriptor);
@@ -95,10 +95,10 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
             key = remoteKey;
             links = null;
         }
-        invalidate();
+        SegmentLayout.LONG.setVolatile(behind, 0, 0L); // keeps peers out
         try {
             for (Link link : told) {
-                link.retract(key);
+                link.announced.retract(key);
             }
         } finally {
             super.close();
