@@ -201,7 +201,7 @@ final class LinkDispatcher implements LinkHandler {
             }
             uses[0]++;
         }
-        if (queue.isArmed()) {
+        if (queue.arrivals.isArmed()) {
             // Since before it had this link. Nothing for it is in the ring yet: the other side does not know it. But
             // something for others can, so this does not count as armed.
             link.arm();
@@ -281,10 +281,8 @@ final class LinkDispatcher implements LinkHandler {
         }
         if (!outbox.isEmpty() || !publish(letter)) {
             outbox.add(letter);
-            held = true;
-            if (publishHeld()) {
-                held = false;
-            }
+            held = true; // also if the next throws
+            held = !publishHeld();
         }
     }
 
@@ -547,7 +545,7 @@ final class LinkDispatcher implements LinkHandler {
             return true;
         }
         for (SharedMemoryCompletionQueue queue : served) {
-            if (queue.isArmed()) {
+            if (queue.arrivals.isArmed()) {
                 return true;
             }
         }

@@ -44,7 +44,7 @@ final class LocalAddresses {
         if (host == null) {
             throw new IllegalArgumentException("the address is not resolved: " + address);
         }
-        if (fabric.isRemoved()) {
+        if (fabric.removed) {
             throw new VerbsException(call, Errno.ENODEV.number(), "address=" + SharedMemoryErrors.text(address),
                     "the device was removed");
         }

@@ -342,16 +342,14 @@ final class ReceiveQueue {
     void flush() {
         completions.arrivals.awaitSender(); // the queue pair is not ready any more: nothing is left from now on
         completions.takeInArrivals();
-        flushPosted();
-    }
-
-    private synchronized void flushPosted() {
-        if (!closed && !flushing) {
-            flushing = true;
-            while (shared == null ? receives.size() > 0 : filling) {
-                drop(Status.FLUSHED);
+        synchronized (this) {
+            if (!closed && !flushing) {
+                flushing = true;
+                while (shared == null ? receives.size() > 0 : filling) {
+                    drop(Status.FLUSHED);
+                }
+                giveBack();
             }
-            giveBack();
         }
     }
 
@@ -366,20 +364,18 @@ final class ReceiveQueue {
 
     /** Forgets all receives without completing them; shared ones go back. */
     void close() {
-        forgetPosted();
+        synchronized (this) {
+            closed = true;
+            if (shared != null && filling) {
+                remove();
+                room.giveBack();
+            }
+            giveBack();
+            while (receives.size() > 0) {
+                remove();
+            }
+        }
         completions.arrivals.forget(this);
-    }
-
-    private synchronized void forgetPosted() {
-        closed = true;
-        if (shared != null && filling) {
-            remove();
-            room.giveBack();
-        }
-        giveBack();
-        while (receives.size() > 0) {
-            remove();
-        }
     }
 
     private void giveBack() {

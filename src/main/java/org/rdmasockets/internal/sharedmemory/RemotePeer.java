@@ -2,6 +2,8 @@ package org.rdmasockets.internal.sharedmemory;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmasockets.internal.sharedmemory.link.LinkSlot;
+import org.rdmasockets.internal.sharedmemory.link.PeerMemory;
+import org.rdmasockets.internal.sharedmemory.link.PeerSlice;
 import org.rdmasockets.internal.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.internal.sharedmemory.link.RingEntry;
 import org.rdmasockets.internal.sharedmemory.link.RingWriter;
@@ -16,14 +18,17 @@ import org.rdmasockets.verbs.VerbsException;
  * <p>Each side says {@link LinkDispatcher#END} exactly once, as its last entry for the connection; the slot is given
  * back when both have, so that an entry never finds another connection than its own.
  *
- * <p>The regions of the other side that it looked up last are guarded by the send queue.
+ * <p>The regions of the other side that it looked up last are found without asking the link; they are guarded by the
+ * send queue.
  */
-final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
+final class RemotePeer implements Peer, ConnectionPeer {
     /** The wait for a receive of the other side per retry, in nanoseconds: the default of the connection manager. */
     private static final long NOT_READY_NANOS = 655_360_000;
     private static final byte[] NO_DATA = {};
     /** A connection that says less is no reason to map a page of the other side's memory. */
     private static final int MOST_INLINE_BYTES = 2 << 10;
+    /** A sockets peer writes to three regions in turn: its table, and two chunks. */
+    private static final int MOST_REGIONS = 4;
 
     final LinkDispatcher end;
     private final RingWriter writer;
@@ -64,6 +69,12 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
     private long openMessage;
     /** Whether the writer is locked for a request that is not told yet; guarded by the send queue. */
     private boolean locked;
+    /** The region that was used last, and others before it if there are any, else null. */
+    private PeerMemory recent;
+    private PeerMemory[] others;
+    private byte oldest;
+    /** Whether the recent one stays entered, so that the next request need not do that. */
+    private boolean inside;
     /** Sends that come, null before the first; in the order of the ring. */
     private IncomingSends sends;
 
@@ -115,7 +126,63 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
 
     @Override
     public ReachableMemory memory(int key, long address, long bytes, AccessFlag needed) {
-        return enter(end.link, peerDomain, key, address, bytes, needed);
+        PeerMemory region = enterRecent(key) ? recent : enterOther(key, address);
+        if (region != null && !region.allows(address, bytes, needed)) {
+            leave(region);
+            return null;
+        }
+        return region;
+    }
+
+    /** Whether the recent one is meant, and then it is entered. */
+    private boolean enterRecent(int key) {
+        if (recent == null || recent.remoteKey() != key
+                || !(inside ? ((PeerSlice) recent).isOpen() : recent.tryEnter())) {
+            return false;
+        }
+        inside = recent instanceof PeerSlice;
+        return true;
+    }
+
+    private PeerMemory enterOther(int key, long address) {
+        leaveAll();
+        for (int i = 0; others != null && i < others.length; i++) {
+            PeerMemory found = others[i];
+            if (found != null && found.remoteKey() == key && found.tryEnter()) {
+                others[i] = recent; // the next request is mostly for the same
+                recent = found;
+                inside = found instanceof PeerSlice;
+                return found;
+            }
+        }
+        PeerMemory region = end.link.peerMemory(key, address);
+        if (region == null || region.tag() != peerDomain || !region.tryEnter()) {
+            return null;
+        }
+        if (recent != null) {
+            others = others == null ? new PeerMemory[MOST_REGIONS - 1] : others;
+            others[oldest] = recent;
+            oldest = (byte) ((oldest + 1) % others.length);
+        }
+        recent = region;
+        inside = region instanceof PeerSlice;
+        return region;
+    }
+
+    /** A slice stays entered until {@link #leaveAll}. */
+    @Override
+    public void leave(ReachableMemory region) {
+        if (region != recent || !inside) {
+            region.leave();
+        }
+    }
+
+    @Override
+    public void leaveAll() {
+        if (inside) {
+            inside = false;
+            recent.leave();
+        }
     }
 
     @Override
@@ -138,16 +205,12 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
         }
     }
 
-    /**
-     * The writer, locked. The slot is open while the other side is alive: a thread that closes it waits for the send
-     * queue.
-     */
-    private RingWriter lock() {
+    /** The slot is open while the other side is alive: a thread that closes it waits for the send queue. */
+    private void lock() {
         if (!locked) {
             writer.lockMapped();
             locked = true;
         }
-        return writer;
     }
 
     @Override
@@ -191,7 +254,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
 
     /** Adds a write to the last message, if the other side has not taken that yet; it needs no receive then. */
     private boolean joinLast(PendingSend notice) {
-        RingWriter writer = lock();
+        lock();
         try {
             if ((int) openMessage + (long) notice.lengthBytes > SharedMemoryDevice.MAX_MESSAGE_BYTES) {
                 return false;
@@ -219,7 +282,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
         if (missing <= 0 || !slot.isPeerOnRequest()) {
             return;
         }
-        RingWriter writer = lock();
+        lock();
         try {
             if (alive && !end.holdsLetters() && writer.begin(0)) {
                 writer.header(LinkDispatcher.WANT, 0, peerSlot, missing, 0);
@@ -233,7 +296,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
     }
 
     private int publish(PendingSend notice) {
-        RingWriter writer = lock();
+        lock();
         try {
             if (!alive) {
                 return Status.RETRY_EXCEEDED;
@@ -242,13 +305,13 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
                 return Status.NO_ROOM;
             }
             openPosition = -1;
-            return notice.send ? publishSend(writer, notice) : publishWrite(writer, notice);
+            return notice.send ? publishSend(notice) : publishWrite(notice);
         } finally {
             endWrite();
         }
     }
 
-    private int publishWrite(RingWriter writer, PendingSend notice) {
+    private int publishWrite(PendingSend notice) {
         if (notice.inlineTarget != null && !writer.isHalfEmpty()) {
             notice.write(); // a peer that does not read for a while has room for many messages, and not for their bytes
         }
@@ -274,7 +337,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
     }
 
     /** Publishes the parts of a send that are not published yet, as far as there is room. */
-    private int publishSend(RingWriter writer, PendingSend notice) {
+    private int publishSend(PendingSend notice) {
         int total = notice.lengthBytes;
         int sent = notice.sentBytes;
         do {

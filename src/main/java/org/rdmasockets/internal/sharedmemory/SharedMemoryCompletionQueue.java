@@ -303,11 +303,6 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
         }
     }
 
-    /** Whether the next completion will be reported. */
-    boolean isArmed() {
-        return arrivals.isArmed();
-    }
-
     /** Polls and arms a link with this queue. */
     synchronized void attach(LinkDispatcher link) {
         LinkDispatcher[] more = Arrays.copyOf(links, links.length + 1);

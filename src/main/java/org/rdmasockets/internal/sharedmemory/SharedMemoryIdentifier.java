@@ -3,10 +3,14 @@ package org.rdmasockets.internal.sharedmemory;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionHandler;
+import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.Errno;
@@ -20,13 +24,14 @@ import org.rdmasockets.verbs.VerbsException;
  * An identifier: the state of a connection, and how it changes. The monitor guards the state; neither a handler nor the
  * {@link ConnectionPeer} is called under it.
  */
-final class SharedMemoryIdentifier extends EventDelivery implements ConnectionPeer {
+final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPeer {
     /** Reason codes of the InfiniBand connection manager. */
     static final int NO_RESOURCES = 3;
     static final int NOBODY_LISTENS = 8;
     static final int CONSUMER_REJECTED = 28;
 
     private static final Log LOG = new Log(SharedMemoryIdentifier.class);
+    private static final LimitedLog LIMITED = new LimitedLog(LOG);
     private static final InetSocketAddress UNBOUND = new InetSocketAddress(0);
     private static final byte[] NO_DATA = {};
     private static final int MAX_REQUEST_BYTES = 56;
@@ -42,7 +47,14 @@ final class SharedMemoryIdentifier extends EventDelivery implements ConnectionPe
     }
 
     private final SharedMemoryConnectionManager manager;
-    /** Guarded by this, as are all fields below. */
+    /** It is called without any lock. Guarded by this, as are all fields below. */
+    private ConnectionHandler handler;
+    /** The thread in the handler, or null. */
+    private Thread dispatcher;
+    /** No handler is called any more. */
+    private boolean closed;
+    /** The handler takes an answer at once, from any thread. */
+    private boolean answersAtOnce;
     private State state = State.IDLE;
     /** Of a listener, else null. */
     private WaitingRequests requests;
@@ -100,6 +112,52 @@ final class SharedMemoryIdentifier extends EventDelivery implements ConnectionPe
         }
     }
 
+    /**
+     * Gives an event to the handler; false if there is no handler, or this is closed. If the handler throws an
+     * {@code Error}, it shall get the event again.
+     */
+    private boolean dispatch(ConnectionEvent event) {
+        ConnectionHandler current;
+        synchronized (this) {
+            if (closed || handler == null) {
+                return false;
+            }
+            current = handler;
+            dispatcher = Thread.currentThread();
+        }
+        try {
+            current.onEvent(this, event);
+        } catch (RuntimeException e) {
+            LIMITED.error("the handler of a connection must not throw: event {}", event, e);
+        } finally {
+            synchronized (this) {
+                dispatcher = null;
+                notifyAll();
+            }
+        }
+        return true;
+    }
+
+    /** Waits until no handler is called, but for one that asks for this itself. Keeps an interrupt. */
+    private synchronized void awaitDispatched() {
+        boolean interrupted = false;
+        while (dispatcher != null && dispatcher != Thread.currentThread()) {
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public synchronized void handler(ConnectionHandler newHandler) {
+        handler = Objects.requireNonNull(newHandler);
+    }
+
     private synchronized WaitingRequests waiting() {
         return requests;
     }
@@ -108,9 +166,11 @@ final class SharedMemoryIdentifier extends EventDelivery implements ConnectionPe
         manager.add(this, event);
     }
 
-    /** The other end has answered; the monitor is held. */
+    /** The other end has answered; the monitor is held, so this is not closed meanwhile. */
     private void answered(ConnectionEvent answer) {
-        if (!answerAtOnce(answer)) {
+        if (answersAtOnce && !closed) {
+            handler.onEvent(this, answer);
+        } else {
             add(answer);
         }
     }
@@ -304,7 +364,7 @@ final class SharedMemoryIdentifier extends EventDelivery implements ConnectionPe
                 return new SharedMemoryProtectionDomain(fabric().device, end, end == null);
             }
         }
-        return super.allocateProtectionDomain();
+        return ConnectionIdentifier.super.allocateProtectionDomain();
     }
 
     /** Whether the other process is known; the monitor is held. */

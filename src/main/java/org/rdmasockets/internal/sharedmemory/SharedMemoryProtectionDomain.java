@@ -72,7 +72,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         this.device = device;
         this.home = home;
         this.local = local;
-        number = device.fabric.nextDomainNumber();
+        number = device.fabric.lastDomain.incrementAndGet();
     }
 
     /** Whether connections over a link, or with null within this process, may have this domain. */

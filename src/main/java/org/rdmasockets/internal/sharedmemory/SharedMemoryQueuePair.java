@@ -49,11 +49,8 @@ final class SharedMemoryQueuePair extends QueueOwner {
      * Connects to a peer that may be found without a receive 0 to 6 times, or for ever with 7; posts are executed from
      * now on. Nothing happens if this was failed or closed meanwhile.
      */
-    void connect(Peer peer, int notReadyRetries) {
-        synchronized (this) {
-            if (closed || state != QueuePairState.INIT) {
-                return;
-            }
+    synchronized void connect(Peer peer, int notReadyRetries) {
+        if (!closed && state == QueuePairState.INIT) {
             sendQueue.connect(peer, notReadyRetries);
             state = QueuePairState.READY_TO_SEND;
         }

@@ -56,7 +56,7 @@ final class AnnouncedRegions {
                         known != null ? "the key names another region" : "register fewer regions, or smaller ones");
             }
             Waiting packet = new Waiting(LinkPacket.ANNOUNCE, remoteKey, region, accessBits, tag);
-            if (!region.tryEnter()) {
+            if (!region.enter()) {
                 throw closed(remoteKey);
             }
             add(packet);

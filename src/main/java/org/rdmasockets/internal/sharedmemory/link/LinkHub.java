@@ -193,21 +193,22 @@ public final class LinkHub implements AutoCloseable {
      */
     public LinkConnector dial(InetSocketAddress address, LinkConnector.DialHandler handler) throws VerbsException {
         try {
-            return dial(LinkListener.name(address, false), LinkListener.wildcard(address, false), handler);
+            return dial(address, false, handler);
         } catch (VerbsException e) {
             throw e.errno() == Errno.ECONNREFUSED ? refusal(address, e) : e;
         }
     }
 
-    private LinkConnector dial(String name, String wildcard, LinkConnector.DialHandler handler) throws VerbsException {
+    private LinkConnector dial(InetSocketAddress address, boolean datagrams, LinkConnector.DialHandler handler)
+            throws VerbsException {
         try {
-            return LinkConnector.start(this, name, handler);
+            return LinkConnector.start(this, LinkListener.name(address, datagrams), handler);
         } catch (VerbsException e) {
             if (e.errno() != Errno.ECONNREFUSED) {
                 throw e;
             }
         }
-        return LinkConnector.start(this, wildcard, handler);
+        return LinkConnector.start(this, LinkListener.wildcard(address, datagrams), handler);
     }
 
     /**
@@ -221,7 +222,7 @@ public final class LinkHub implements AutoCloseable {
     /** Starts to reach the process that takes datagrams for an address, as {@link #dial} does for streams. */
     public LinkConnector dialForDatagrams(InetSocketAddress address, LinkConnector.DialHandler handler)
             throws VerbsException {
-        return dial(LinkListener.name(address, true), LinkListener.wildcard(address, true), handler);
+        return dial(address, true, handler);
     }
 
     /** The reason why no process listens for us: perhaps the listener is another user's. */

@@ -47,14 +47,6 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
         return memory();
     }
 
-    /**
-     * Begins an access: as long as it lasts, the memory is not freed. For copies by threads of this process that do not
-     * otherwise know that the region stays open. False if the region is closed; then {@link #leave} must not be called.
-     */
-    public boolean tryEnter() {
-        return enter();
-    }
-
     /** Notes that a link that did not know this region does now, by the key of all; false if this is closed. */
     synchronized boolean attach(Link link, int key) {
         remoteKey = key;

@@ -398,9 +398,9 @@ class LinkTest {
             }
             region.segment().fill((byte) i);
             near.link.announce(region, i, WRITABLE, 77);
-            assertTrue(region.tryEnter());
+            assertTrue(region.enter());
             region.close();
-            assertFalse(region.tryEnter());
+            assertFalse(region.enter());
             region.segment().fill((byte) 1); // inside an access that began before
             region.leave();
             region.close();
