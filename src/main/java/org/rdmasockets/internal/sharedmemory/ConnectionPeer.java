@@ -5,6 +5,9 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** The identifier at the other end of a connection, from the request on. Called without any lock; any thread. */
 interface ConnectionPeer {
+    /** No private data. */
+    byte[] NO_DATA = {};
+
     /**
      * Connects the queue pair of this end, which is about to accept the request that this partner made: what it sends
      * from now on arrives there, although the partner does not know yet. False if the partner has gone; throws if it

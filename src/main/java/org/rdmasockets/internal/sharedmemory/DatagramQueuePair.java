@@ -57,11 +57,6 @@ final class DatagramQueuePair extends QueueOwner {
     }
 
     @Override
-    void receivesArrived() {
-        // No thread waits for receives: a datagram that found none is lost.
-    }
-
-    @Override
     public int postSend(SendRequest request) {
         StackRoom.ensureSection(); // memory that is entered has to be left
         boolean unreported;

@@ -77,7 +77,6 @@ final class LinkDispatcher implements LinkHandler {
     /** Entries taken at once, and most of them in one call of the waiting thread. */
     private static final int BATCH = 64;
     private static final int BATCHES = 64;
-    private static final byte[] NO_DATA = {};
     private static final String FAULT_HERE = "a fault in this library; its log says which";
     /** Most entries that wait for room: a slot is not used again before the peer has read its last of these. */
     private static final int MOST_LETTERS = LinkSlot.MOST;
@@ -92,8 +91,8 @@ final class LinkDispatcher implements LinkHandler {
     private volatile RemotePeer[] peers = new RemotePeer[16];
     /** Guarded by the writer's lock. */
     private final ArrayDeque<Letter> outbox = new ArrayDeque<>();
-    /** Whether {@link #outbox} has any; written under the writer's lock. */
-    private volatile boolean held;
+    /** Whether {@link #outbox} has any, so that data must not go ahead of them; written under the writer's lock. */
+    volatile boolean held;
     /** Send queues that wait for a receive or for room. */
     private final Set<SendQueue> waiting = ConcurrentHashMap.newKeySet();
     /** Completion queues of the connections, and how many uses each has; guarded by itself. */
@@ -306,11 +305,6 @@ final class LinkDispatcher implements LinkHandler {
         MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(), payload.length);
         writer.publish();
         return true;
-    }
-
-    /** Whether entries wait for room, so that data must not go ahead of them; under the writer's lock. */
-    boolean holdsLetters() {
-        return held;
     }
 
     /**
@@ -677,7 +671,7 @@ final class LinkDispatcher implements LinkHandler {
         int refusal = offer(peer, greeting);
         if (refusal != 0) {
             try {
-                peer.rejected(refusal, NO_DATA);
+                peer.rejected(refusal, ConnectionPeer.NO_DATA);
             } catch (Error e) { // it may have been said: lose must not say it again
                 lose(peer, CONNECT, e);
             }
@@ -686,7 +680,8 @@ final class LinkDispatcher implements LinkHandler {
 
     /** Refuses a request for which there is no slot; an {@code Error} means that nothing was sent. */
     private void sendRejection(int peerSlot) {
-        Letter letter = new Letter(REJECT, 0, peerSlot, SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA);
+        Letter letter = new Letter(REJECT, 0, peerSlot, SharedMemoryIdentifier.NOBODY_LISTENS,
+                ConnectionPeer.NO_DATA);
         writer.lock();
         try {
             put(letter);

@@ -126,7 +126,7 @@ final class LocalPeer implements Peer {
         // The fence is between our entry and the flag; a thread that arms looks for entries after it has set that.
         VarHandle.fullFence();
         if (arrivals.isArmed() && arrivals.takeIn()) {
-            notice.unreported(completions);
+            notice.unreported = completions;
         }
     }
 
@@ -135,7 +135,7 @@ final class LocalPeer implements Peer {
         boolean report = !arrivals.isTaken(left) && arrivals.takeIn();
         int status = receives.take(notice);
         if (report) {
-            notice.unreported(completions);
+            notice.unreported = completions;
         }
         return status;
     }

@@ -83,8 +83,8 @@ abstract class QueueOwner implements QueuePair {
                 "the completion queue has no room for this queue pair's completions: use another one");
     }
 
-    /** Goes on where a message found no receive in a shared queue; no lock is held. */
-    abstract void receivesArrived();
+    /** Goes on where a message found no receive in a shared queue; no lock is held. A datagram is lost instead. */
+    void receivesArrived() {}
 
     /** Where sends complete. */
     final SharedMemoryCompletionQueue sendCompletions() {

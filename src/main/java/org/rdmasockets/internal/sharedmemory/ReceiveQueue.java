@@ -190,7 +190,7 @@ final class ReceiveQueue {
             return Status.REMOTE_OPERATION;
         }
         if (received(notice.send, notice.lengthBytes, notice.hasImmediate, notice.immediate)) {
-            notice.unreported(completions);
+            notice.unreported = completions;
         }
         return Status.SUCCESS;
     }

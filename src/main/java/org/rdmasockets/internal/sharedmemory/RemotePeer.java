@@ -24,7 +24,6 @@ import org.rdmasockets.verbs.VerbsException;
 final class RemotePeer implements Peer, ConnectionPeer {
     /** The wait for a receive of the other side per retry, in nanoseconds: the default of the connection manager. */
     private static final long NOT_READY_NANOS = 655_360_000;
-    private static final byte[] NO_DATA = {};
     /** A connection that says less is no reason to map a page of the other side's memory. */
     private static final int MOST_INLINE_BYTES = 2 << 10;
     /** A sockets peer writes to three regions in turn: its table, and two chunks. */
@@ -284,7 +283,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
         }
         lock();
         try {
-            if (alive && !end.holdsLetters() && writer.begin(0)) {
+            if (alive && !end.held && writer.begin(0)) {
                 writer.header(LinkDispatcher.WANT, 0, peerSlot, missing, 0);
                 writer.publish();
                 requested += missing;
@@ -301,7 +300,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
             if (!alive) {
                 return Status.RETRY_EXCEEDED;
             }
-            if (end.holdsLetters()) {
+            if (end.held) {
                 return Status.NO_ROOM;
             }
             openPosition = -1;

@@ -123,7 +123,7 @@ final class SharedMemoryDevice extends ReadySource implements Device {
 
     @Override
     public ProtectionDomain allocateProtectionDomain() {
-        return new SharedMemoryProtectionDomain(this);
+        return new SharedMemoryProtectionDomain(this, null, false);
     }
 
     @Override

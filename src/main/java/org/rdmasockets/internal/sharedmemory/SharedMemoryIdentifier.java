@@ -33,7 +33,6 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     private static final Log LOG = new Log(SharedMemoryIdentifier.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
     private static final InetSocketAddress UNBOUND = new InetSocketAddress(0);
-    private static final byte[] NO_DATA = {};
     private static final int MAX_REQUEST_BYTES = 56;
     private static final int MAX_ANSWER_BYTES = 196;
     private static final int MAX_REJECTION_BYTES = 148;
@@ -446,22 +445,18 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
             search = null;
         }
         if (found != null) {
-            connectByLink(found.route(), parameters);
+            try {
+                found.route().connect(this, parameters);
+            } catch (VerbsException e) {
+                LOG.debug("[{}] connecting failed", localAddress(), e);
+                failed(e.errorNumber());
+            }
             return;
         }
         SharedMemoryIdentifier listener = fabric().ports.listener(remoteAddress());
         int refusal = listener == null ? NOBODY_LISTENS : connectInProcess(listener, parameters);
         if (refusal != 0) {
             rejected(refusal, NO_DATA);
-        }
-    }
-
-    private void connectByLink(LinkDispatcher end, ConnectionParameters parameters) {
-        try {
-            end.connect(this, parameters);
-        } catch (VerbsException e) {
-            LOG.debug("[{}] connecting failed", localAddress(), e);
-            failed(e.errorNumber());
         }
     }
 

@@ -63,10 +63,6 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
     }
 
-    SharedMemoryProtectionDomain(SharedMemoryDevice device) {
-        this(device, null, false);
-    }
-
     /** A domain for connections to this process, or by the link to another, null for this one or for any. */
     SharedMemoryProtectionDomain(SharedMemoryDevice device, LinkDispatcher home, boolean local) {
         this.device = device;

@@ -42,7 +42,7 @@ class WriteQueueTest {
 
     @BeforeEach
     void connect() throws VerbsException {
-        domain = new SharedMemoryProtectionDomain(device);
+        domain = new SharedMemoryProtectionDomain(device, null, false);
         channel = new SharedMemoryCompletionChannel(device);
         sends = new SharedMemoryCompletionQueue(device, 10 * MANY, null);
         receives = new SharedMemoryCompletionQueue(device, 10 * MANY, channel);

@@ -28,7 +28,7 @@ final class AnnouncedRegions {
     private long bytes;
     /** Packets to be sent first; guarded by lock. */
     private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
-    /** Made when it is needed; guarded by lock. */
+    /** Made with the first announcement; guarded by lock. */
     private PacketBuffer buffer;
     /** Whether {@link #waiting} has something, so that the ring has to wait; changed under lock, read by producers. */
     volatile boolean heldUp;
@@ -70,7 +70,7 @@ final class AnnouncedRegions {
     /** Notes that a region, which is entered, is about to be announced: all of it, or nothing. */
     private void add(Waiting packet) throws VerbsException {
         try {
-            makeBuffer();
+            buffer = buffer == null ? new PacketBuffer() : buffer;
             regions.put(packet.key(), packet.region());
             if (!packet.region().attach(link, packet.key())) {
                 throw closed(packet.key());
@@ -119,12 +119,6 @@ final class AnnouncedRegions {
         }
     }
 
-    private void makeBuffer() {
-        if (buffer == null) {
-            buffer = new PacketBuffer();
-        }
-    }
-
     /** Sends the packets that wait, as far as there is room; false if some still wait. */
     boolean flush() {
         lock.lock();
@@ -152,7 +146,6 @@ final class AnnouncedRegions {
     }
 
     private int write(Waiting packet) {
-        makeBuffer();
         if (packet.type() == LinkPacket.RETRACT) {
             LinkPacket.write(buffer, LinkPacket.RETRACT, packet.key(), 0);
             return socket.send(buffer, LinkPacket.BYTES, -1);
