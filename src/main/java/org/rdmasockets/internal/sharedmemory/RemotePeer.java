@@ -204,7 +204,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
         }
     }
 
-    /** The slot is open while the other side is alive: a thread that closes it waits for the send queue. */
+    /** Locks the writer. The slot is open while the other side is alive: its close waits for the send queue. */
     private void lock() {
         if (!locked) {
             writer.lockMapped();

@@ -143,7 +143,7 @@ final class SharedMemoryDevice extends ReadySource implements Device {
         if (!(channel instanceof SharedMemoryCompletionChannel own) || own.device() != this) {
             throw new IllegalArgumentException("the completion channel belongs to another device");
         }
-        SharedMemoryErrors.requireOpen(!own.isClosed(), "ibv_create_cq", "completion channel");
+        SharedMemoryErrors.requireOpen(!own.closed, "ibv_create_cq", "completion channel");
         return new SharedMemoryCompletionQueue(this, entries, own);
     }
 
@@ -151,6 +151,7 @@ final class SharedMemoryDevice extends ReadySource implements Device {
     void report(DeviceEvent event) {
         synchronized (events) {
             events.add(event);
+            ready = true;
         }
         signal();
     }
@@ -166,20 +167,10 @@ final class SharedMemoryDevice extends ReadySource implements Device {
 
     private DeviceEvent next() {
         synchronized (events) {
-            return events.poll();
+            DeviceEvent event = events.poll();
+            ready = !events.isEmpty();
+            return event;
         }
-    }
-
-    @Override
-    boolean isReady() {
-        synchronized (events) {
-            return !events.isEmpty();
-        }
-    }
-
-    @Override
-    boolean isClosed() {
-        return false;
     }
 
     @Override

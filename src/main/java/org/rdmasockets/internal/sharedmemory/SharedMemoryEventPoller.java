@@ -123,9 +123,9 @@ final class SharedMemoryEventPoller implements EventPoller {
     private int report(Consumer<? super EventSource> ready) {
         int reported = 0;
         for (ReadySource source : snapshot()) {
-            if (source.isClosed()) {
+            if (source.closed) {
                 remove(source);
-            } else if (source.isReady()) {
+            } else if (source.ready) {
                 ready.accept(source);
                 reported++;
             }
@@ -135,7 +135,7 @@ final class SharedMemoryEventPoller implements EventPoller {
 
     private boolean anyReady() {
         for (ReadySource source : snapshot()) {
-            if (source.isReady()) {
+            if (source.ready) {
                 return true;
             }
         }

@@ -46,7 +46,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     }
 
     private final SharedMemoryConnectionManager manager;
-    /** It is called without any lock. Guarded by this, as are all fields below. */
+    /** Called without any lock, but for an answer at once. Guarded by this, as are all fields below. */
     private ConnectionHandler handler;
     /** The thread in the handler, or null. */
     private Thread dispatcher;

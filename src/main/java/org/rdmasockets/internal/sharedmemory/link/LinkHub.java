@@ -88,7 +88,17 @@ public final class LinkHub implements AutoCloseable {
          * is left.
          */
         public void drain() {
-            LinkHub.this.drain(wait, found);
+            drainLock.lock();
+            try {
+                for (int i = 0; i < found; i++) {
+                    Source source = sources.find((int) wait.data(i));
+                    if (source != null) {
+                        serve(source);
+                    }
+                }
+            } finally {
+                drainLock.unlock();
+            }
             found = 0;
         }
 
@@ -241,20 +251,6 @@ public final class LinkHub implements AutoCloseable {
     /** Makes something to wait with; any number may wait at once. Throws if no descriptor can be had. */
     public HubWaiter newWaiter() throws VerbsException {
         return new HubWaiter();
-    }
-
-    private void drain(EpollWait wait, int found) {
-        drainLock.lock();
-        try {
-            for (int i = 0; i < found; i++) {
-                Source source = sources.find((int) wait.data(i));
-                if (source != null) {
-                    serve(source);
-                }
-            }
-        } finally {
-            drainLock.unlock();
-        }
     }
 
     private void serve(Source source) {

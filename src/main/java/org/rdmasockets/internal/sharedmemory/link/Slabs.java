@@ -131,9 +131,19 @@ public final class Slabs {
             return segment;
         }
 
-        /** Lets the peer in, by a key and with 64 bits that it gets with it, see {@link PeerMemory#tag}. */
+        /**
+         * Lets the peer in: from now on it finds this by a key, and gets 64 bits with it, see {@link PeerMemory#tag}.
+         */
         public void publish(int key, Set<AccessFlag> access, long tag) {
-            slab.owner.publish(this, key, access, tag);
+            ByteBuffer buffer = slab.buffer;
+            int line = line(page());
+            INT.set(buffer, line + KEY, key);
+            INT.set(buffer, line + ACCESS, (int) PeerRegion.bits(access));
+            LONG.set(buffer, line + LENGTH, segment.byteSize());
+            LONG.set(buffer, line + TAG_OFFSET, tag);
+            begin(buffer, page(), true);
+            // Pairs with the acquire in PeerSlice.find.
+            LONG.setRelease(buffer, line, serial);
         }
 
         @Override
@@ -269,20 +279,6 @@ public final class Slabs {
             region.close();
             throw e;
         }
-    }
-
-    /** Lets the peer into a slice: from now on it is found by its key. */
-    private void publish(Slice slice, int key, Set<AccessFlag> access, long tag) {
-        Slab slab = slice.slab;
-        ByteBuffer buffer = slab.buffer;
-        int line = line(slice.page());
-        INT.set(buffer, line + KEY, key);
-        INT.set(buffer, line + ACCESS, (int) PeerRegion.bits(access));
-        LONG.set(buffer, line + LENGTH, slice.segment().byteSize());
-        LONG.set(buffer, line + TAG_OFFSET, tag);
-        begin(buffer, slice.page(), true);
-        // Pairs with the acquire in PeerSlice.find.
-        LONG.setRelease(buffer, line, slice.serial);
     }
 
     private static void begin(ByteBuffer buffer, int page, boolean begins) {
