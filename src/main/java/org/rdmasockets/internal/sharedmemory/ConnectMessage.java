@@ -3,9 +3,7 @@ package org.rdmasockets.internal.sharedmemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.Inet6Address;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import org.rdmasockets.internal.sharedmemory.link.RingEntry;
@@ -32,8 +30,6 @@ record ConnectMessage(long domain, ConnectionParameters parameters, InetSocketAd
     private static final int FIXED_BYTES = 8 + 4 + 2 * (1 + 4 + 2) + 1;
     private static final int MOST_BYTES = 512;
     private static final int MOST_DATA_BYTES = 255;
-    private static final int IPV4_BYTES = 4;
-    private static final int IPV6_BYTES = 16;
 
     /** The bytes of a payload. */
     byte[] encode() {
@@ -67,8 +63,7 @@ record ConnectMessage(long domain, ConnectionParameters parameters, InetSocketAd
             byte[] data = new byte[Byte.toUnsignedInt(in.get())];
             in.get(data);
             return new ConnectMessage(domain, new ConnectionParameters(data, responder, initiator, retries,
-                    notReadyRetries),
-                    destination, source);
+                    notReadyRetries), destination, source);
         } catch (RuntimeException e) {
             throw e instanceof BufferUnderflowException
                     ? new IllegalArgumentException("a greeting of " + in.limit() + " bytes is too short", e) : e;
@@ -77,19 +72,13 @@ record ConnectMessage(long domain, ConnectionParameters parameters, InetSocketAd
 
     private static InetSocketAddress address(ByteBuffer in) {
         int length = in.get();
-        if (length != IPV4_BYTES && length != IPV6_BYTES) {
+        if (length != LocalAddresses.IPV4_BYTES && length != LocalAddresses.IPV6_BYTES) {
             throw new IllegalArgumentException("an address has no " + length + " bytes");
         }
         byte[] host = new byte[length];
         in.get(host);
         int scope = in.getInt();
-        try {
-            InetAddress address = length == IPV6_BYTES && scope > 0 ? Inet6Address.getByAddress(null, host, scope)
-                    : InetAddress.getByAddress(host);
-            return new InetSocketAddress(address, Short.toUnsignedInt(in.getShort()));
-        } catch (UnknownHostException e) {
-            throw new AssertionError("4 and 16 bytes are an address", e);
-        }
+        return new InetSocketAddress(LocalAddresses.host(host, scope), Short.toUnsignedInt(in.getShort()));
     }
 
     /**

@@ -4,14 +4,12 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.internal.sharedmemory.link.LinkConnector;
-import org.rdmasockets.internal.sharedmemory.link.DialHandler;
 import org.rdmasockets.internal.sharedmemory.link.Link;
 import org.rdmasockets.internal.sharedmemory.link.LinkListener;
 import org.rdmasockets.internal.sharedmemory.link.RingEntry;
@@ -28,8 +26,6 @@ public final class DatagramPorts {
     /** Longest datagram, in bytes. */
     public static final int MAX_BYTES = RingWriter.MAX_PAYLOAD_BYTES - 2 * 16;
 
-    private static final int V4_BYTES = 4;
-    private static final int V6_BYTES = 16;
     private static final int PORT_MASK = 0xFFFF;
     private static final int MOST_ROUTES = 1024;
     /** How long the outcome counts that no process takes datagrams at an address. */
@@ -73,7 +69,7 @@ public final class DatagramPorts {
     }
 
     /** The way to the process that takes datagrams at an address. */
-    public final class Route implements DialHandler {
+    public final class Route implements LinkConnector.DialHandler {
         private final InetSocketAddress destination;
         private final CountDownLatch known = new CountDownLatch(1);
         private final long begunNanos = System.nanoTime();
@@ -257,8 +253,8 @@ public final class DatagramPorts {
         int destinationPort = entry.value() & PORT_MASK;
         int sourcePort = entry.value() >>> Short.SIZE;
         int dataBytes = entry.payloadBytes() - 2 * addressBytes;
-        if (addressBytes != V4_BYTES && addressBytes != V6_BYTES || dataBytes < 0 || dataBytes > MAX_BYTES
-                || destinationPort == 0 || sourcePort == 0) {
+        if (addressBytes != LocalAddresses.IPV4_BYTES && addressBytes != LocalAddresses.IPV6_BYTES
+                || dataBytes < 0 || dataBytes > MAX_BYTES || destinationPort == 0 || sourcePort == 0) {
             throw new IllegalArgumentException("a datagram from port " + sourcePort + " to port " + destinationPort
                     + " with addresses of " + addressBytes + " bytes has no length of " + entry.payloadBytes());
         }
@@ -281,10 +277,6 @@ public final class DatagramPorts {
     private static InetAddress address(RingEntry entry, int offset, int bytes) {
         byte[] address = new byte[bytes];
         MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset() + offset, address, 0, bytes);
-        try {
-            return InetAddress.getByAddress(address);
-        } catch (UnknownHostException e) {
-            throw new AssertionError("4 and 16 bytes are an address", e);
-        }
+        return LocalAddresses.host(address, 0);
     }
 }

@@ -57,11 +57,6 @@ final class DatagramQueuePair extends QueueOwner {
     }
 
     @Override
-    void receivesArrived() {
-        // No thread waits for receives: a datagram that found none is lost.
-    }
-
-    @Override
     public int postSend(SendRequest request) {
         StackRoom.ensureSection(); // memory that is entered has to be left
         boolean unreported;
@@ -95,7 +90,7 @@ final class DatagramQueuePair extends QueueOwner {
         }
         boolean send = request.opcode() == SendRequest.Opcode.SEND
                 || request.opcode() == SendRequest.Opcode.SEND_WITH_IMMEDIATE;
-        boolean leads = request.destination() instanceof SharedMemoryAddressHandle own && !own.isClosed()
+        boolean leads = request.destination() instanceof SharedMemoryProtectionDomain.Handle own && !own.closed
                 && own.domain() == domain;
         boolean ready = now == QueuePairState.READY_TO_SEND || now == QueuePairState.ERROR;
         int pieces = request.elements().count();
@@ -125,7 +120,7 @@ final class DatagramQueuePair extends QueueOwner {
 
     @Override
     public int postReceive(ReceiveRequest request) {
-        return receives.post(request);
+        return receives.post(request, request.workRequestId(), 1);
     }
 
     @Override
@@ -198,7 +193,6 @@ final class DatagramQueuePair extends QueueOwner {
         synchronized (datagram) {
             receives.close(); // and no post is in progress any more
         }
-        sendCompletions().retire(config.maxSends());
-        receiveCompletions().retire(config.maxReceives());
+        retire(null);
     }
 }

@@ -77,7 +77,6 @@ final class LinkDispatcher implements LinkHandler {
     /** Entries taken at once, and most of them in one call of the waiting thread. */
     private static final int BATCH = 64;
     private static final int BATCHES = 64;
-    private static final byte[] NO_DATA = {};
     private static final String FAULT_HERE = "a fault in this library; its log says which";
     /** Most entries that wait for room: a slot is not used again before the peer has read its last of these. */
     private static final int MOST_LETTERS = LinkSlot.MOST;
@@ -92,8 +91,8 @@ final class LinkDispatcher implements LinkHandler {
     private volatile RemotePeer[] peers = new RemotePeer[16];
     /** Guarded by the writer's lock. */
     private final ArrayDeque<Letter> outbox = new ArrayDeque<>();
-    /** Whether {@link #outbox} has any; written under the writer's lock. */
-    private volatile boolean held;
+    /** Whether {@link #outbox} has any, so that data must not go ahead of them; written under the writer's lock. */
+    volatile boolean held;
     /** Send queues that wait for a receive or for room. */
     private final Set<SendQueue> waiting = ConcurrentHashMap.newKeySet();
     /** Completion queues of the connections, and how many uses each has; guarded by itself. */
@@ -145,7 +144,7 @@ final class LinkDispatcher implements LinkHandler {
         ConnectMessage greeting = new ConnectMessage(own.domain.number, parameters, identifier.remoteAddress(),
                 identifier.localAddress());
         peer.slotTold = true;
-        if (!send(peer, CONNECT, 0, peer.slotIndex(), greeting.encode())) {
+        if (!send(peer, CONNECT, 0, peer.slot.index(), greeting.encode())) {
             peer.release();
         } else if (closed) {
             peer.linkDied();
@@ -187,7 +186,7 @@ final class LinkDispatcher implements LinkHandler {
 
     /** Forgets a connection whose slot is about to be closed. */
     synchronized void forget(RemotePeer peer) {
-        peers[peer.slotIndex()] = null;
+        peers[peer.slot.index()] = null;
     }
 
     /** Lets completion queues of a connection poll, and arm, this link. */
@@ -201,7 +200,7 @@ final class LinkDispatcher implements LinkHandler {
             }
             uses[0]++;
         }
-        if (queue.isArmed()) {
+        if (queue.arrivals.isArmed()) {
             // Since before it had this link. Nothing for it is in the ring yet: the other side does not know it. But
             // something for others can, so this does not count as armed.
             link.arm();
@@ -281,10 +280,8 @@ final class LinkDispatcher implements LinkHandler {
         }
         if (!outbox.isEmpty() || !publish(letter)) {
             outbox.add(letter);
-            held = true;
-            if (publishHeld()) {
-                held = false;
-            }
+            held = true; // also if the next throws
+            held = !publishHeld();
         }
     }
 
@@ -308,11 +305,6 @@ final class LinkDispatcher implements LinkHandler {
         MemorySegment.copy(payload, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(), payload.length);
         writer.publish();
         return true;
-    }
-
-    /** Whether entries wait for room, so that data must not go ahead of them; under the writer's lock. */
-    boolean holdsLetters() {
-        return held;
     }
 
     /**
@@ -532,11 +524,9 @@ final class LinkDispatcher implements LinkHandler {
         VarHandle.fullFence();
         boolean empty = drainSome();
         goOn();
-        if (empty) {
-            if (isWanted()) {
-                askToRing();
-                empty = drainSome();
-            }
+        if (empty && isWanted()) {
+            askToRing();
+            empty = drainSome();
         }
         if (!empty) {
             postpone();
@@ -549,7 +539,7 @@ final class LinkDispatcher implements LinkHandler {
             return true;
         }
         for (SharedMemoryCompletionQueue queue : served) {
-            if (queue.isArmed()) {
+            if (queue.arrivals.isArmed()) {
                 return true;
             }
         }
@@ -597,7 +587,7 @@ final class LinkDispatcher implements LinkHandler {
                 case END -> onEnd(entry);
                 case ACCEPT -> peer(entry).onAccept(entry);
                 case REJECT -> peer(entry).onReject(entry);
-                case ACKNOWLEDGE -> peer(entry).onAcknowledge();
+                case ACKNOWLEDGE -> peer(entry).identifier.acknowledged();
                 case FAILED -> peer(entry).onFailed(entry.flags() == FAULT);
                 case SEND -> peer(entry).onSend(entry);
                 case WRITE -> peer(entry).onWrite(entry);
@@ -617,10 +607,8 @@ final class LinkDispatcher implements LinkHandler {
             if (entry.kind() == DATAGRAM) {
                 return; // any of these may be lost
             }
-            int slot = entry.slot();
-            RemotePeer[] all = peers;
-            RemotePeer peer = entry.kind() == CONNECT || slot == UNKNOWN_SLOT ? withPeerSlot(entry.value())
-                    : slot < 0 || slot >= all.length ? null : all[slot];
+            RemotePeer peer = entry.kind() == CONNECT || entry.slot() == UNKNOWN_SLOT ? withPeerSlot(entry.value())
+                    : withSlot(entry.slot());
             if (peer != null) {
                 lose(peer, entry.kind(), e);
             } else if (entry.kind() == CONNECT) {
@@ -638,9 +626,7 @@ final class LinkDispatcher implements LinkHandler {
 
     /** Whether an entry is of a connection that ends as one before it was lost. */
     private boolean isOfLost(RingEntry entry) {
-        RemotePeer[] all = peers;
-        int slot = entry.slot();
-        RemotePeer peer = slot >= 0 && slot < all.length ? all[slot] : null;
+        RemotePeer peer = withSlot(entry.slot());
         if (peer == null || !peer.spoiled) {
             return false;
         }
@@ -655,9 +641,9 @@ final class LinkDispatcher implements LinkHandler {
 
     /** The connection that an entry names; one whose slot the other side cannot know yet is none. */
     private RemotePeer peer(RingEntry entry) {
-        RemotePeer[] all = peers;
         int slot = entry.slot();
-        RemotePeer peer = slot >= 0 && slot < all.length ? all[slot] : null;
+        RemotePeer[] all = peers;
+        RemotePeer peer = slot >= 0 && slot < all.length ? all[slot] : null; // as withSlot, one call less for each
         if (peer == null || !peer.slotTold) {
             throw new IllegalArgumentException("an entry of kind " + entry.kind() + " names slot " + slot
                     + ", where there is no connection");
@@ -685,7 +671,7 @@ final class LinkDispatcher implements LinkHandler {
         int refusal = offer(peer, greeting);
         if (refusal != 0) {
             try {
-                peer.refuse(refusal, NO_DATA);
+                peer.rejected(refusal, ConnectionPeer.NO_DATA);
             } catch (Error e) { // it may have been said: lose must not say it again
                 lose(peer, CONNECT, e);
             }
@@ -694,7 +680,8 @@ final class LinkDispatcher implements LinkHandler {
 
     /** Refuses a request for which there is no slot; an {@code Error} means that nothing was sent. */
     private void sendRejection(int peerSlot) {
-        Letter letter = new Letter(REJECT, 0, peerSlot, SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA);
+        Letter letter = new Letter(REJECT, 0, peerSlot, SharedMemoryIdentifier.NOBODY_LISTENS,
+                ConnectionPeer.NO_DATA);
         writer.lock();
         try {
             put(letter);
@@ -719,14 +706,16 @@ final class LinkDispatcher implements LinkHandler {
 
     /** A peer that gives a request up before it was accepted does not know our slot. */
     private void onEnd(RingEntry entry) {
-        if (entry.slot() != UNKNOWN_SLOT) {
-            peer(entry).onEnd();
-            return;
-        }
-        RemotePeer peer = withPeerSlot(entry.value());
+        RemotePeer peer = entry.slot() != UNKNOWN_SLOT ? peer(entry) : withPeerSlot(entry.value());
         if (peer != null) {
             peer.onEnd();
         }
+    }
+
+    /** The connection that has a slot of ours, or null. */
+    private RemotePeer withSlot(int slot) {
+        RemotePeer[] all = peers;
+        return slot >= 0 && slot < all.length ? all[slot] : null;
     }
 
     /** The connection that has a slot of the other side, or null. */

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.rdmasockets.internal.sharedmemory.link.Link;
 import org.rdmasockets.internal.sharedmemory.link.LinkHandler;
 import org.rdmasockets.internal.sharedmemory.link.LinkHub;
-import org.rdmasockets.internal.sharedmemory.link.LinkOwner;
+import org.rdmasockets.internal.sharedmemory.link.LinkHub.LinkOwner;
 import org.rdmasockets.verbs.VerbsException;
 
 /** The links to other processes, opened at first use. */
@@ -35,13 +35,12 @@ final class Links implements LinkOwner {
 
     /** The hub of this provider, opened now if this is the first use; or why there is none, with a remedy. */
     LinkHub hub() throws VerbsException {
-        LinkHub open = hub;
-        return open != null ? open : openHub();
-    }
-
-    private synchronized LinkHub openHub() throws VerbsException {
         if (hub == null) {
-            hub = fabric.linksOnly ? LinkHub.openToItself(this) : LinkHub.open(this);
+            synchronized (this) {
+                if (hub == null) {
+                    hub = fabric.linksOnly ? LinkHub.openToItself(this) : LinkHub.open(this);
+                }
+            }
         }
         return hub;
     }

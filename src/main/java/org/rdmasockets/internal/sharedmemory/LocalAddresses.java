@@ -13,6 +13,8 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** The addresses of this host, which are those of the device. */
 final class LocalAddresses {
+    static final int IPV4_BYTES = 4;
+    static final int IPV6_BYTES = 16;
     /** How many places {@link #recent} remembers; a power of two. */
     private static final int PLACES = 16;
     private static final AtomicReferenceArray<InetSocketAddress> RECENT = new AtomicReferenceArray<>(PLACES);
@@ -42,7 +44,7 @@ final class LocalAddresses {
         if (host == null) {
             throw new IllegalArgumentException("the address is not resolved: " + address);
         }
-        if (fabric.isRemoved()) {
+        if (fabric.removed) {
             throw new VerbsException(call, Errno.ENODEV.number(), "address=" + SharedMemoryErrors.text(address),
                     "the device was removed");
         }
@@ -84,8 +86,14 @@ final class LocalAddresses {
         }
         byte[] loopback = address.getAddress() instanceof Inet6Address
                 ? new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1} : new byte[] {127, 0, 0, 1};
+        return new InetSocketAddress(host(loopback, 0), address.getPort());
+    }
+
+    /** An address of 4 or 16 bytes; the scope is 0 where there is none. */
+    static InetAddress host(byte[] bytes, int scope) {
         try {
-            return new InetSocketAddress(InetAddress.getByAddress(loopback), address.getPort());
+            return bytes.length == IPV6_BYTES && scope > 0 ? Inet6Address.getByAddress(null, bytes, scope)
+                    : InetAddress.getByAddress(bytes);
         } catch (UnknownHostException e) {
             throw new AssertionError("4 and 16 bytes are an address", e);
         }

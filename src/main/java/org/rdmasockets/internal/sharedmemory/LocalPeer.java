@@ -31,9 +31,9 @@ final class LocalPeer implements Peer {
     /** Whether the arrivals are locked for a write that is not told yet. */
     private boolean locked;
 
-    LocalPeer(HandleTable<SharedMemoryRegion> regions, SharedMemoryQueuePair target) {
-        this.regions = regions;
+    LocalPeer(SharedMemoryQueuePair target) {
         this.target = target;
+        regions = target.domain.device().fabric.regions;
         receives = target.receiveQueue;
         completions = target.receiveCompletions();
         arrivals = completions.arrivals;
@@ -126,7 +126,7 @@ final class LocalPeer implements Peer {
         // The fence is between our entry and the flag; a thread that arms looks for entries after it has set that.
         VarHandle.fullFence();
         if (arrivals.isArmed() && arrivals.takeIn()) {
-            notice.unreported(completions);
+            notice.unreported = completions;
         }
     }
 
@@ -135,25 +135,14 @@ final class LocalPeer implements Peer {
         boolean report = !arrivals.isTaken(left) && arrivals.takeIn();
         int status = receives.take(notice);
         if (report) {
-            notice.unreported(completions);
+            notice.unreported = completions;
         }
         return status;
     }
 
     @Override
-    public void catchUp() {
-        // A failure does not overtake what was left: a queue pair that fails takes that in before it completes the
-        // rest.
-    }
-
-    @Override
     public void fail() {
         target.fail();
-    }
-
-    @Override
-    public void ownFailed() {
-        // The other end sees the state.
     }
 
     @Override

@@ -50,17 +50,20 @@ interface Peer {
      */
     int tell(PendingSend notice, int messages);
 
-    /** Takes in what the other end told before it refused: a failure must not overtake it. Without locks. */
-    void catchUp();
+    /**
+     * Takes in what the other end told before it refused: a failure must not overtake it. Without locks. Nothing within
+     * this process: a queue pair that fails takes that in before it completes the rest.
+     */
+    default void catchUp() {}
 
     /** Breaks the other end's queue pair because a request found it at fault; any thread, no lock held. */
     void fail();
 
-    /** Says that the queue pair of this end takes nothing more; any thread, no lock held. */
-    void ownFailed();
+    /** Says that the queue pair of this end takes nothing more, if the other end does not see it; as {@link #fail}. */
+    default void ownFailed() {}
 
-    /** Says that there are receives again for the other end, which asked to know; any thread, no lock held. */
-    void receivesPosted();
+    /** Says that there are receives again for the other end, which asked to know, if no slot tells it; likewise. */
+    default void receivesPosted() {}
 
     /** How long the other end wants to be waited for when it has no receive, per retry, in nanoseconds. */
     long receiverNotReadyNanos();

@@ -39,8 +39,11 @@ final class PendingSend {
     private SendRequest posted;
     /** The bytes of a send that had to wait. */
     private MemorySegment kept;
-    /** A queue that got a completion while it was armed, this request's or one that was left before, or null. */
-    private SharedMemoryCompletionQueue unreported;
+    /**
+     * A queue that got a completion while it was armed, this request's or one that was left before, or null: the holder
+     * of this has to report it, whether this was told or not.
+     */
+    SharedMemoryCompletionQueue unreported;
 
     /**
      * Takes a request over, its pieces entered, until {@link #keep} or the end of the post; if visible, it signals.
@@ -123,11 +126,6 @@ final class PendingSend {
         } else {
             MemorySegment.copy(kept, from, target, offset, length);
         }
-    }
-
-    /** Leaves the report of a peer's completions to the holder of this, whether this was told or not. */
-    void unreported(SharedMemoryCompletionQueue queue) {
-        unreported = queue;
     }
 
     /** Takes over what has to be reported; null if nothing has. */

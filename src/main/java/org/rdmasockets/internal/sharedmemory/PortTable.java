@@ -56,10 +56,6 @@ final class PortTable {
             port = address.getPort();
         }
 
-        private boolean conflicts(InetAddress other) {
-            return exclusive && overlaps(other);
-        }
-
         private boolean overlaps(InetAddress other) {
             return address.getAddress().equals(other) || address.getAddress().isAnyLocalAddress()
                     || other.isAnyLocalAddress();
@@ -148,7 +144,7 @@ final class PortTable {
             claim = new Claim(new InetSocketAddress(wanted.getAddress(), port));
             claim.next = claims.get(claim.port);
             for (Claim other = claim.next; other != null; other = other.next) {
-                if (other.conflicts(wanted.getAddress())) {
+                if (other.exclusive && other.overlaps(wanted.getAddress())) {
                     return null;
                 }
             }

@@ -1,5 +1,6 @@
 package org.rdmasockets.internal.sharedmemory;
 
+import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.QueuePairState;
@@ -30,9 +31,9 @@ abstract class QueueOwner implements QueuePair {
             SharedMemorySharedReceiveQueue shared) throws VerbsException {
         SharedMemoryCompletionQueue sends = own(domain, config.sendQueue());
         SharedMemoryCompletionQueue receives = own(domain, config.receiveQueue());
-        checkOpen(call, !domain.isClosed(), "protection domain");
-        checkOpen(call, !sends.closed && !receives.closed, "completion queue");
-        checkOpen(call, shared == null || !shared.closed, "shared receive queue");
+        SharedMemoryErrors.requireOpen(!domain.isClosed(), call, "protection domain");
+        SharedMemoryErrors.requireOpen(!sends.closed && !receives.closed, call, "completion queue");
+        SharedMemoryErrors.requireOpen(shared == null || !shared.closed, call, "shared receive queue");
         SharedMemoryDevice.checkSizes(call, config, shared == null);
         if (!sends.tryReserve(config.maxSends())) {
             throw noRoom(call, sends, "maxSends=" + config.maxSends());
@@ -59,6 +60,16 @@ abstract class QueueOwner implements QueuePair {
         }
     }
 
+    /** Gives the room in the completion queues back, once it was used. */
+    final void retire(SharedMemorySharedReceiveQueue shared) {
+        sendCompletions().retire(config.maxSends());
+        if (shared == null) {
+            receiveCompletions().retire(config.maxReceives());
+        } else {
+            shared.retire(receiveCompletions());
+        }
+    }
+
     private static SharedMemoryCompletionQueue own(SharedMemoryProtectionDomain domain, Object queue) {
         if (!(queue instanceof SharedMemoryCompletionQueue own) || own.device() != domain.device()) {
             throw new IllegalArgumentException("the completion queue belongs to another device");
@@ -66,19 +77,14 @@ abstract class QueueOwner implements QueuePair {
         return own;
     }
 
-    private static void checkOpen(String call, boolean open, String what) throws VerbsException {
-        if (!open) {
-            throw SharedMemoryErrors.closed(call, what);
-        }
-    }
-
     private static VerbsException noRoom(String call, SharedMemoryCompletionQueue queue, String what) {
-        return SharedMemoryErrors.noRoom(call, what + ", unreserved=" + queue.unreservedEntries() + ", entries="
-                + queue.entries());
+        return new VerbsException(call, Errno.ENOSPC.number(),
+                what + ", unreserved=" + queue.unreservedEntries() + ", entries=" + queue.entries(),
+                "the completion queue has no room for this queue pair's completions: use another one");
     }
 
-    /** Goes on where a message found no receive in a shared queue; no lock is held. */
-    abstract void receivesArrived();
+    /** Goes on where a message found no receive in a shared queue; no lock is held. A datagram is lost instead. */
+    void receivesArrived() {}
 
     /** Where sends complete. */
     final SharedMemoryCompletionQueue sendCompletions() {
@@ -118,9 +124,7 @@ abstract class QueueOwner implements QueuePair {
 
     /** Refuses a call on a closed queue pair. */
     final void requireOpen(String call) throws VerbsException {
-        if (closed) {
-            throw SharedMemoryErrors.closed(call, "queue pair");
-        }
+        SharedMemoryErrors.requireOpen(!closed, call, "queue pair");
     }
 
     /** Moves to the last state, and says whether this was open: only the first caller closes the rest. */

@@ -12,14 +12,12 @@ abstract class ReadySource implements EventSource {
 
     /** The pollers to wake; replaced, never changed. Written under this monitor. */
     private volatile SharedMemoryEventPoller[] pollers = NONE;
+    /** Whether events wait to be drained; written under the lock of the events. */
+    volatile boolean ready;
+    /** Whether close was called, so that pollers may drop this. */
+    volatile boolean closed;
 
-    /** Whether events wait to be drained; any thread. */
-    abstract boolean isReady();
-
-    /** Whether close was called, so that pollers may drop this; any thread. */
-    abstract boolean isClosed();
-
-    /** Wakes the pollers that wait for this; after the event can be seen by {@link #isReady}. */
+    /** Wakes the pollers that wait for this; after {@link #ready} was set. */
     final void signal() {
         for (SharedMemoryEventPoller poller : pollers) {
             poller.signal();

@@ -78,17 +78,12 @@ final class ReceiveQueue {
         notReadyTimer = (byte) code;
     }
 
-    /** Posts a receive: POSTED or an error number. The caller wakes the peer if {@link #takeStarving} says so. */
-    synchronized int post(ReceiveRequest request) {
-        StackRoom.ensureSection(); // a request that takes room has to be posted
-        int result = post(request, request.workRequestId());
-        publishPosted();
-        return result;
-    }
-
-    /** Posts a receive several times; returns what {@link #post(ReceiveRequest)} does for the first that is refused. */
+    /**
+     * Posts a receive, or several: POSTED, or an error number for the first that is refused. The caller wakes the peer
+     * if {@link #takeStarving} says so.
+     */
     synchronized int post(ReceiveRequest request, long firstId, int count) {
-        StackRoom.ensureSection();
+        StackRoom.ensureSection(); // a request that takes room has to be posted
         int result = QueuePair.POSTED;
         for (int i = 0; i < count && result == QueuePair.POSTED; i++) {
             result = post(request, firstId + i);
@@ -195,7 +190,7 @@ final class ReceiveQueue {
             return Status.REMOTE_OPERATION;
         }
         if (received(notice.send, notice.lengthBytes, notice.hasImmediate, notice.immediate)) {
-            notice.unreported(completions);
+            notice.unreported = completions;
         }
         return Status.SUCCESS;
     }
@@ -347,16 +342,14 @@ final class ReceiveQueue {
     void flush() {
         completions.arrivals.awaitSender(); // the queue pair is not ready any more: nothing is left from now on
         completions.takeInArrivals();
-        flushPosted();
-    }
-
-    private synchronized void flushPosted() {
-        if (!closed && !flushing) {
-            flushing = true;
-            while (shared == null ? receives.size() > 0 : filling) {
-                drop(Status.FLUSHED);
+        synchronized (this) {
+            if (!closed && !flushing) {
+                flushing = true;
+                while (shared == null ? receives.size() > 0 : filling) {
+                    drop(Status.FLUSHED);
+                }
+                giveBack();
             }
-            giveBack();
         }
     }
 
@@ -371,20 +364,18 @@ final class ReceiveQueue {
 
     /** Forgets all receives without completing them; shared ones go back. */
     void close() {
-        forgetPosted();
+        synchronized (this) {
+            closed = true;
+            if (shared != null && filling) {
+                remove();
+                room.giveBack();
+            }
+            giveBack();
+            while (receives.size() > 0) {
+                remove();
+            }
+        }
         completions.arrivals.forget(this);
-    }
-
-    private synchronized void forgetPosted() {
-        closed = true;
-        if (shared != null && filling) {
-            remove();
-            room.giveBack();
-        }
-        giveBack();
-        while (receives.size() > 0) {
-            remove();
-        }
     }
 
     private void giveBack() {

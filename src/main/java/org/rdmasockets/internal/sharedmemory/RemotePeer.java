@@ -2,6 +2,8 @@ package org.rdmasockets.internal.sharedmemory;
 
 import java.lang.foreign.MemorySegment;
 import org.rdmasockets.internal.sharedmemory.link.LinkSlot;
+import org.rdmasockets.internal.sharedmemory.link.PeerMemory;
+import org.rdmasockets.internal.sharedmemory.link.PeerSlice;
 import org.rdmasockets.internal.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.internal.sharedmemory.link.RingEntry;
 import org.rdmasockets.internal.sharedmemory.link.RingWriter;
@@ -16,18 +18,20 @@ import org.rdmasockets.verbs.VerbsException;
  * <p>Each side says {@link LinkDispatcher#END} exactly once, as its last entry for the connection; the slot is given
  * back when both have, so that an entry never finds another connection than its own.
  *
- * <p>The regions of the other side that it looked up last are guarded by the send queue.
+ * <p>The regions of the other side that it looked up last are found without asking the link; they are guarded by the
+ * send queue.
  */
-final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
+final class RemotePeer implements Peer, ConnectionPeer {
     /** The wait for a receive of the other side per retry, in nanoseconds: the default of the connection manager. */
     private static final long NOT_READY_NANOS = 655_360_000;
-    private static final byte[] NO_DATA = {};
     /** A connection that says less is no reason to map a page of the other side's memory. */
     private static final int MOST_INLINE_BYTES = 2 << 10;
+    /** A sockets peer writes to three regions in turn: its table, and two chunks. */
+    private static final int MOST_REGIONS = 4;
 
     final LinkDispatcher end;
     private final RingWriter writer;
-    private final LinkSlot slot;
+    final LinkSlot slot;
     /** The other side's slot, -1 until it is known. */
     volatile int peerSlot;
     /** Whether the other side's queue pair takes requests; set to false under the writer's lock. */
@@ -64,6 +68,12 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
     private long openMessage;
     /** Whether the writer is locked for a request that is not told yet; guarded by the send queue. */
     private boolean locked;
+    /** The region that was used last, and others before it if there are any, else null. */
+    private PeerMemory recent;
+    private PeerMemory[] others;
+    private byte oldest;
+    /** Whether the recent one stays entered, so that the next request need not do that. */
+    private boolean inside;
     /** Sends that come, null before the first; in the order of the ring. */
     private IncomingSends sends;
 
@@ -73,11 +83,6 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
         writer = end.link.writer();
         this.slot = slot;
         this.peerSlot = peerSlot;
-    }
-
-    /** Our slot. */
-    int slotIndex() {
-        return slot.index();
     }
 
     /** Takes over what the other side says of itself; false if its slot cannot exist. */
@@ -120,7 +125,63 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
 
     @Override
     public ReachableMemory memory(int key, long address, long bytes, AccessFlag needed) {
-        return enter(end.link, peerDomain, key, address, bytes, needed);
+        PeerMemory region = enterRecent(key) ? recent : enterOther(key, address);
+        if (region != null && !region.allows(address, bytes, needed)) {
+            leave(region);
+            return null;
+        }
+        return region;
+    }
+
+    /** Whether the recent one is meant, and then it is entered. */
+    private boolean enterRecent(int key) {
+        if (recent == null || recent.remoteKey() != key
+                || !(inside ? ((PeerSlice) recent).isOpen() : recent.tryEnter())) {
+            return false;
+        }
+        inside = recent instanceof PeerSlice;
+        return true;
+    }
+
+    private PeerMemory enterOther(int key, long address) {
+        leaveAll();
+        for (int i = 0; others != null && i < others.length; i++) {
+            PeerMemory found = others[i];
+            if (found != null && found.remoteKey() == key && found.tryEnter()) {
+                others[i] = recent; // the next request is mostly for the same
+                recent = found;
+                inside = found instanceof PeerSlice;
+                return found;
+            }
+        }
+        PeerMemory region = end.link.peerMemory(key, address);
+        if (region == null || region.tag() != peerDomain || !region.tryEnter()) {
+            return null;
+        }
+        if (recent != null) {
+            others = others == null ? new PeerMemory[MOST_REGIONS - 1] : others;
+            others[oldest] = recent;
+            oldest = (byte) ((oldest + 1) % others.length);
+        }
+        recent = region;
+        inside = region instanceof PeerSlice;
+        return region;
+    }
+
+    /** A slice stays entered until {@link #leaveAll}. */
+    @Override
+    public void leave(ReachableMemory region) {
+        if (region != recent || !inside) {
+            region.leave();
+        }
+    }
+
+    @Override
+    public void leaveAll() {
+        if (inside) {
+            inside = false;
+            recent.leave();
+        }
     }
 
     @Override
@@ -143,16 +204,12 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
         }
     }
 
-    /**
-     * The writer, locked. The slot is open while the other side is alive: a thread that closes it waits for the send
-     * queue.
-     */
-    private RingWriter lock() {
+    /** Locks the writer. The slot is open while the other side is alive: its close waits for the send queue. */
+    private void lock() {
         if (!locked) {
             writer.lockMapped();
             locked = true;
         }
-        return writer;
     }
 
     @Override
@@ -196,7 +253,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
 
     /** Adds a write to the last message, if the other side has not taken that yet; it needs no receive then. */
     private boolean joinLast(PendingSend notice) {
-        RingWriter writer = lock();
+        lock();
         try {
             if ((int) openMessage + (long) notice.lengthBytes > SharedMemoryDevice.MAX_MESSAGE_BYTES) {
                 return false;
@@ -224,9 +281,9 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
         if (missing <= 0 || !slot.isPeerOnRequest()) {
             return;
         }
-        RingWriter writer = lock();
+        lock();
         try {
-            if (alive && !end.holdsLetters() && writer.begin(0)) {
+            if (alive && !end.held && writer.begin(0)) {
                 writer.header(LinkDispatcher.WANT, 0, peerSlot, missing, 0);
                 writer.publish();
                 requested += missing;
@@ -238,22 +295,22 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
     }
 
     private int publish(PendingSend notice) {
-        RingWriter writer = lock();
+        lock();
         try {
             if (!alive) {
                 return Status.RETRY_EXCEEDED;
             }
-            if (end.holdsLetters()) {
+            if (end.held) {
                 return Status.NO_ROOM;
             }
             openPosition = -1;
-            return notice.send ? publishSend(writer, notice) : publishWrite(writer, notice);
+            return notice.send ? publishSend(notice) : publishWrite(notice);
         } finally {
             endWrite();
         }
     }
 
-    private int publishWrite(RingWriter writer, PendingSend notice) {
+    private int publishWrite(PendingSend notice) {
         if (notice.inlineTarget != null && !writer.isHalfEmpty()) {
             notice.write(); // a peer that does not read for a while has room for many messages, and not for their bytes
         }
@@ -279,7 +336,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
     }
 
     /** Publishes the parts of a send that are not published yet, as far as there is room. */
-    private int publishSend(RingWriter writer, PendingSend notice) {
+    private int publishSend(PendingSend notice) {
         int total = notice.lengthBytes;
         int sent = notice.sentBytes;
         do {
@@ -320,11 +377,6 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
     }
 
     @Override
-    public void receivesPosted() {
-        // The slot tells the other side.
-    }
-
-    @Override
     public long receiverNotReadyNanos() {
         return NOT_READY_NANOS;
     }
@@ -339,7 +391,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
             attached = attach(own);
         } finally {
             if (!attached) {
-                refuse(SharedMemoryIdentifier.CONSUMER_REJECTED, NO_DATA);
+                rejected(SharedMemoryIdentifier.CONSUMER_REJECTED, NO_DATA);
             }
         }
         synchronized (this) {
@@ -353,15 +405,15 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
     }
 
     @Override
-    public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer) {
+    public boolean accepted(SharedMemoryQueuePair own, ConnectionParameters answer) {
         ConnectMessage greeting = new ConnectMessage(own.domain.number, answer, identifier.localAddress(),
                 identifier.remoteAddress());
         slotTold = true;
-        return end.send(this, LinkDispatcher.ACCEPT, 0, slotIndex(), greeting.encode()) && end.isOpen();
+        return end.send(this, LinkDispatcher.ACCEPT, 0, slot.index(), greeting.encode()) && end.isOpen();
     }
 
     @Override
-    public void acknowledge() {
+    public void acknowledged() {
         end.send(this, LinkDispatcher.ACKNOWLEDGE, 0, 0, NO_DATA);
     }
 
@@ -370,13 +422,9 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
         return end.link.isPeerStopped();
     }
 
-    @Override
-    public void reject(byte[] privateData) {
-        refuse(SharedMemoryIdentifier.CONSUMER_REJECTED, privateData);
-    }
-
     /** Refuses the other side's request; nothing follows. */
-    void refuse(int status, byte[] privateData) {
+    @Override
+    public void rejected(int status, byte[] privateData) {
         synchronized (this) {
             if (endSent || endReceived) {
                 return;
@@ -402,7 +450,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
     }
 
     @Override
-    public void disconnect() {
+    public void disconnected() {
         boolean both;
         synchronized (this) {
             if (endSent) {
@@ -411,7 +459,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
             endSent = true;
             both = endReceived;
         }
-        sendLast(LinkDispatcher.END, slotIndex(), NO_DATA);
+        sendLast(LinkDispatcher.END, slot.index(), NO_DATA);
         if (both) {
             release();
         }
@@ -441,11 +489,6 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
         identifier.accepted(this, greeting.parameters());
     }
 
-    /** Our request has arrived and is answered later, unless that overtook this. */
-    void onAcknowledge() {
-        identifier.acknowledged();
-    }
-
     /** Our request was refused; nothing follows. */
     void onReject(RingEntry entry) {
         byte[] data = ConnectMessage.data(entry);
@@ -468,7 +511,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
             endSent = true;
         }
         if (answer) {
-            sendLast(LinkDispatcher.END, slotIndex(), NO_DATA);
+            sendLast(LinkDispatcher.END, slot.index(), NO_DATA);
         }
         left();
         release();
@@ -615,7 +658,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
             case 0 -> {
                 return;
             }
-            case LinkDispatcher.CONNECT -> refuse(SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA);
+            case LinkDispatcher.CONNECT -> rejected(SharedMemoryIdentifier.NOBODY_LISTENS, NO_DATA);
             case LinkDispatcher.END -> onEnd();
             case LinkDispatcher.REJECT, LinkDispatcher.LINK_DIED -> linkDied(); // nothing follows
             default -> faultHere();
@@ -633,7 +676,7 @@ final class RemotePeer extends RecentRegions implements Peer, ConnectionPeer {
             own.fail();
         }
         left();
-        disconnect(); // the other side may have heard of nothing yet
+        disconnected(); // the other side may have heard of nothing yet
     }
 
     /** Takes back what was attached, which after an {@code Error} is not all. */

@@ -3,13 +3,12 @@ package org.rdmasockets.internal.sharedmemory;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.internal.sharedmemory.link.LinkConnector;
-import org.rdmasockets.internal.sharedmemory.link.DialHandler;
 import org.rdmasockets.internal.sharedmemory.link.Link;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /** The search of an identifier for the process that listens on its destination. The identifier hears of one outcome. */
-final class RouteSearch implements DialHandler, Deadlines.Expiring {
+final class RouteSearch implements LinkConnector.DialHandler, Deadlines.Expiring {
     /** No event tells that a listener has room again in its backlog: so it is asked until the deadline. */
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 

@@ -123,13 +123,6 @@ final class SendQueue implements Deadlines.Expiring {
         return result;
     }
 
-    /** Whether the caller has to report a completion of this queue; only the first caller is told so. */
-    private boolean takeUnreported() {
-        boolean taken = unreported;
-        unreported = false;
-        return taken;
-    }
-
     private int postLocked(SendRequest request) {
         SendRequest.Opcode opcode = request.opcode();
         byte[] payload = request.bytes();
@@ -354,10 +347,7 @@ final class SendQueue implements Deadlines.Expiring {
         boolean unsettled;
         synchronized (this) {
             while (waits > 0 && tellFirst()) {
-                PendingSend notice = waiting[head];
-                head = head + 1 == waiting.length ? 0 : head + 1;
-                waits--;
-                complete(notice);
+                complete(removeFirst());
             }
             report();
             unsettled = failed || peerAtFault;
@@ -375,6 +365,13 @@ final class SendQueue implements Deadlines.Expiring {
             theirs.report();
         }
         return told;
+    }
+
+    private PendingSend removeFirst() {
+        PendingSend first = waiting[head];
+        head = head + 1 == waiting.length ? 0 : head + 1;
+        waits--;
+        return first;
     }
 
     @Override
@@ -418,7 +415,8 @@ final class SendQueue implements Deadlines.Expiring {
 
     /** Tells the channel of completions. Unlike in {@link #post}, this thread takes no event: it may hold locks. */
     private void report() {
-        if (takeUnreported()) {
+        if (unreported) {
+            unreported = false;
             completions.report();
         }
     }
@@ -430,9 +428,7 @@ final class SendQueue implements Deadlines.Expiring {
         }
         deadline = Deadlines.NEVER;
         while (waits > 0) {
-            PendingSend notice = waiting[head];
-            head = head + 1 == waiting.length ? 0 : head + 1;
-            waits--;
+            PendingSend notice = removeFirst();
             unreported |= completions.complete(room, notice.id, Status.FLUSHED, notice.completionOpcode());
         }
     }

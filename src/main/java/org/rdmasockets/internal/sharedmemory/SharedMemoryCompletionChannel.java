@@ -14,11 +14,8 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
     /** Guarded by events. */
     private SharedMemoryCompletionQueue first;
     private SharedMemoryCompletionQueue last;
-    /** Whether there are any; written under the lock of events. */
-    private volatile boolean ready;
     /** Takes events of posts; null if no handler was set. */
     private volatile Predicate<? super CompletionQueue> handler;
-    private volatile boolean closed;
 
     SharedMemoryCompletionChannel(SharedMemoryDevice device) {
         this.device = device;
@@ -97,16 +94,6 @@ final class SharedMemoryCompletionChannel extends ReadySource implements Complet
             ready = first != null;
             return queue;
         }
-    }
-
-    @Override
-    boolean isReady() {
-        return ready;
-    }
-
-    @Override
-    boolean isClosed() {
-        return closed;
     }
 
     @Override

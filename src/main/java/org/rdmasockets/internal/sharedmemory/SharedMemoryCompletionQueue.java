@@ -104,7 +104,7 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
     private boolean putIntoBatch(QueueRoom room, long id, CompletionOpcode opcode, int length, boolean hasImmediate,
             int immediate) {
         SharedMemoryWorkCompletions batch = polled;
-        int index = batch == null || arrivals.isArmed() || glance() > 0 ? -1 : batch.next();
+        int index = batch == null || arrivals.isArmed() || count > 0 ? -1 : batch.next();
         if (index < 0) {
             return false;
         }
@@ -203,8 +203,8 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
         if (device.fabric.deadlines.isDue()) {
             device.fabric.deadlines.expire();
         }
-        int brought = glance() < target.capacity() ? takeIn(target) : 0;
-        return glance() == 0 && retired == 0 ? brought : take(target, brought);
+        int brought = count < target.capacity() ? takeIn(target) : 0;
+        return count == 0 && retired == 0 ? brought : take(target, brought);
     }
 
     /** Takes in what senders left and links bring; how many completions went into the batch, as its first. */
@@ -243,11 +243,6 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
         }
     }
 
-    /** How many completions there may be. */
-    private int glance() {
-        return count;
-    }
-
     @Override
     public boolean spin(int looks) {
         LinkDispatcher[] all = links;
@@ -264,10 +259,10 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
 
     /** Looks for what is in this queue already. */
     private boolean spinHere(int looks) {
-        boolean some = glance() > 0 || retired > 0 || !arrivals.isEmpty();
+        boolean some = count > 0 || retired > 0 || !arrivals.isEmpty();
         for (int i = 1; i < looks && !some; i++) {
             Thread.onSpinWait();
-            some = glance() > 0 || !arrivals.isEmpty();
+            some = count > 0 || !arrivals.isEmpty();
         }
         return some;
     }
@@ -308,11 +303,6 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
         }
     }
 
-    /** Whether the next completion will be reported. */
-    boolean isArmed() {
-        return arrivals.isArmed();
-    }
-
     /** Polls and arms a link with this queue. */
     synchronized void attach(LinkDispatcher link) {
         LinkDispatcher[] more = Arrays.copyOf(links, links.length + 1);
@@ -338,9 +328,7 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
     public void resize(int newEntries) throws VerbsException {
         String text = "device=" + device + ", entries=" + newEntries;
         synchronized (this) {
-            if (closed) {
-                throw SharedMemoryErrors.closed("ibv_resize_cq", "completion queue");
-            }
+            SharedMemoryErrors.requireOpen(!closed, "ibv_resize_cq", "completion queue");
             if (newEntries < Math.max(1, reserved) || newEntries > SharedMemoryDevice.MAX_COMPLETIONS) {
                 throw SharedMemoryErrors.invalid("ibv_resize_cq", text,
                         reserved + " entries are reserved by queue pairs, and "

@@ -16,9 +16,6 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
     private final boolean last;
     /** Guarded by itself. */
     private final ArrayDeque<Delivery> events = new ArrayDeque<>();
-    /** Whether {@link #events} has any; written under its lock. */
-    private volatile boolean ready;
-    private volatile boolean closed;
     /** How often the oldest event could not be delivered; the draining thread only. */
     private int failures;
 
@@ -33,9 +30,7 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
 
     @Override
     public ConnectionIdentifier createIdentifier(ConnectionHandler handler) throws VerbsException {
-        if (closed) {
-            throw SharedMemoryErrors.closed("rdma_create_id", "connection manager");
-        }
+        SharedMemoryErrors.requireOpen(!closed, "rdma_create_id", "connection manager");
         SharedMemoryIdentifier identifier = new SharedMemoryIdentifier(this);
         identifier.handler(handler);
         return identifier;
@@ -84,16 +79,6 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
             events.poll();
             ready = !events.isEmpty();
         }
-    }
-
-    @Override
-    boolean isReady() {
-        return ready;
-    }
-
-    @Override
-    boolean isClosed() {
-        return closed;
     }
 
     @Override

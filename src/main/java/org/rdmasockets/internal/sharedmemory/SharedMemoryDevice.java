@@ -123,7 +123,7 @@ final class SharedMemoryDevice extends ReadySource implements Device {
 
     @Override
     public ProtectionDomain allocateProtectionDomain() {
-        return new SharedMemoryProtectionDomain(this);
+        return new SharedMemoryProtectionDomain(this, null, false);
     }
 
     @Override
@@ -143,21 +143,15 @@ final class SharedMemoryDevice extends ReadySource implements Device {
         if (!(channel instanceof SharedMemoryCompletionChannel own) || own.device() != this) {
             throw new IllegalArgumentException("the completion channel belongs to another device");
         }
-        if (own.isClosed()) {
-            throw SharedMemoryErrors.closed("ibv_create_cq", "completion channel");
-        }
+        SharedMemoryErrors.requireOpen(!own.closed, "ibv_create_cq", "completion channel");
         return new SharedMemoryCompletionQueue(this, entries, own);
-    }
-
-    /** Reports that the device is gone. */
-    void removed() {
-        report(new DeviceEvent(DeviceEvent.Type.DEVICE_FATAL, 0, null, 0, 0));
     }
 
     /** Reports something to the thread that drains the events. */
     void report(DeviceEvent event) {
         synchronized (events) {
             events.add(event);
+            ready = true;
         }
         signal();
     }
@@ -173,20 +167,10 @@ final class SharedMemoryDevice extends ReadySource implements Device {
 
     private DeviceEvent next() {
         synchronized (events) {
-            return events.poll();
+            DeviceEvent event = events.poll();
+            ready = !events.isEmpty();
+            return event;
         }
-    }
-
-    @Override
-    boolean isReady() {
-        synchronized (events) {
-            return !events.isEmpty();
-        }
-    }
-
-    @Override
-    boolean isClosed() {
-        return false;
     }
 
     @Override

@@ -14,15 +14,16 @@ final class SharedMemoryErrors {
         return new VerbsException(call, Errno.ESHUTDOWN, "the " + what + " is closed");
     }
 
+    /** Refuses a call on something that is closed. */
+    static void requireOpen(boolean open, String call, String what) throws VerbsException {
+        if (!open) {
+            throw closed(call, what);
+        }
+    }
+
     /** A call with arguments, or in a state, that it cannot have, and what to do about it. */
     static VerbsException invalid(String call, String arguments, String remedy) {
         return new VerbsException(call, Errno.EINVAL.number(), arguments, remedy);
-    }
-
-    /** A completion queue that cannot take a queue pair's completions. */
-    static VerbsException noRoom(String call, String arguments) {
-        return new VerbsException(call, Errno.ENOSPC.number(), arguments,
-                "the completion queue has no room for this queue pair's completions: use another one");
     }
 
     /** An address as messages spell it. */

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.rdmasockets.internal.lock.StackRoom;
-import org.rdmasockets.internal.sharedmemory.link.HubWaiter;
+import org.rdmasockets.internal.sharedmemory.link.LinkHub.HubWaiter;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
 import org.rdmasockets.verbs.VerbsException;
@@ -123,9 +123,9 @@ final class SharedMemoryEventPoller implements EventPoller {
     private int report(Consumer<? super EventSource> ready) {
         int reported = 0;
         for (ReadySource source : snapshot()) {
-            if (source.isClosed()) {
+            if (source.closed) {
                 remove(source);
-            } else if (source.isReady()) {
+            } else if (source.ready) {
                 ready.accept(source);
                 reported++;
             }
@@ -135,7 +135,7 @@ final class SharedMemoryEventPoller implements EventPoller {
 
     private boolean anyReady() {
         for (ReadySource source : snapshot()) {
-            if (source.isReady()) {
+            if (source.ready) {
                 return true;
             }
         }

@@ -7,6 +7,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.internal.sharedmemory.link.HandleTable;
 import org.rdmasockets.internal.sharedmemory.link.Slabs;
+import org.rdmasockets.verbs.DeviceEvent;
 
 /** The state that all objects of a provider share: keys, ports, numbers, deadlines. */
 final class SharedMemoryFabric {
@@ -24,14 +25,16 @@ final class SharedMemoryFabric {
     final Links links = new Links(this);
     /** Memory for connections within this process. */
     final Slabs slabs = new Slabs(null);
-    private final AtomicLong lastDomain = new AtomicLong();
+    /** The last number of a protection domain; none is used again. */
+    final AtomicLong lastDomain = new AtomicLong();
     private final AtomicInteger lastNumber = new AtomicInteger();
     final SharedMemoryDevice device = new SharedMemoryDevice(this);
 
     final boolean linksOnly;
     /** Identifiers that are open, for the day that the device is removed. */
     private final Map<SharedMemoryIdentifier, Boolean> identifiers = new IdentityHashMap<>(); // guarded by itself
-    private volatile boolean removed;
+    /** Whether the device was removed. */
+    volatile boolean removed;
     /** Made when the first datagrams are sent, as is the next; written under this monitor. */
     private HandleTable<DatagramQueuePair> datagrams;
     private volatile DatagramPorts datagramPorts;
@@ -85,22 +88,12 @@ final class SharedMemoryFabric {
     /** Behaves as if the device were unplugged, for tests: everything fails, and nothing new can be had. */
     void removeDevice() {
         removed = true;
-        device.removed();
+        device.report(new DeviceEvent(DeviceEvent.Type.DEVICE_FATAL, 0, null, 0, 0));
         List<SharedMemoryIdentifier> open;
         synchronized (identifiers) {
             open = List.copyOf(identifiers.keySet());
         }
         open.forEach(SharedMemoryIdentifier::deviceRemoved);
-    }
-
-    /** Whether the device was removed. */
-    boolean isRemoved() {
-        return removed;
-    }
-
-    /** A number for a protection domain, never used again. */
-    long nextDomainNumber() {
-        return lastDomain.incrementAndGet();
     }
 
     /** A number for a connected queue pair, of 24 bits, the highest of which is 0; not used again soon. */

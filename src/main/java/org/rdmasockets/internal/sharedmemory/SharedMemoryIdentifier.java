@@ -3,10 +3,14 @@ package org.rdmasockets.internal.sharedmemory;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.verbs.ConnectionEvent;
+import org.rdmasockets.verbs.ConnectionHandler;
+import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.Errno;
@@ -20,15 +24,15 @@ import org.rdmasockets.verbs.VerbsException;
  * An identifier: the state of a connection, and how it changes. The monitor guards the state; neither a handler nor the
  * {@link ConnectionPeer} is called under it.
  */
-final class SharedMemoryIdentifier extends EventDelivery {
+final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPeer {
     /** Reason codes of the InfiniBand connection manager. */
     static final int NO_RESOURCES = 3;
     static final int NOBODY_LISTENS = 8;
     static final int CONSUMER_REJECTED = 28;
 
     private static final Log LOG = new Log(SharedMemoryIdentifier.class);
+    private static final LimitedLog LIMITED = new LimitedLog(LOG);
     private static final InetSocketAddress UNBOUND = new InetSocketAddress(0);
-    private static final byte[] NO_DATA = {};
     private static final int MAX_REQUEST_BYTES = 56;
     private static final int MAX_ANSWER_BYTES = 196;
     private static final int MAX_REJECTION_BYTES = 148;
@@ -42,7 +46,14 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     private final SharedMemoryConnectionManager manager;
-    /** Guarded by this, as are all fields below. */
+    /** Called without any lock, but for an answer at once. Guarded by this, as are all fields below. */
+    private ConnectionHandler handler;
+    /** The thread in the handler, or null. */
+    private Thread dispatcher;
+    /** No handler is called any more. */
+    private boolean closed;
+    /** The handler takes an answer at once, from any thread. */
+    private boolean answersAtOnce;
     private State state = State.IDLE;
     /** Of a listener, else null. */
     private WaitingRequests requests;
@@ -100,6 +111,52 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
     }
 
+    /**
+     * Gives an event to the handler; false if there is no handler, or this is closed. If the handler throws an
+     * {@code Error}, it shall get the event again.
+     */
+    private boolean dispatch(ConnectionEvent event) {
+        ConnectionHandler current;
+        synchronized (this) {
+            if (closed || handler == null) {
+                return false;
+            }
+            current = handler;
+            dispatcher = Thread.currentThread();
+        }
+        try {
+            current.onEvent(this, event);
+        } catch (RuntimeException e) {
+            LIMITED.error("the handler of a connection must not throw: event {}", event, e);
+        } finally {
+            synchronized (this) {
+                dispatcher = null;
+                notifyAll();
+            }
+        }
+        return true;
+    }
+
+    /** Waits until no handler is called, but for one that asks for this itself. Keeps an interrupt. */
+    private synchronized void awaitDispatched() {
+        boolean interrupted = false;
+        while (dispatcher != null && dispatcher != Thread.currentThread()) {
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public synchronized void handler(ConnectionHandler newHandler) {
+        handler = Objects.requireNonNull(newHandler);
+    }
+
     private synchronized WaitingRequests waiting() {
         return requests;
     }
@@ -108,9 +165,11 @@ final class SharedMemoryIdentifier extends EventDelivery {
         manager.add(this, event);
     }
 
-    /** The other end has answered; the monitor is held. */
+    /** The other end has answered; the monitor is held, so this is not closed meanwhile. */
     private void answered(ConnectionEvent answer) {
-        if (!answerAtOnce(answer)) {
+        if (answersAtOnce && !closed) {
+            handler.onEvent(this, answer);
+        } else {
             add(answer);
         }
     }
@@ -121,9 +180,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     private void require(String call, State oneAllowed, State otherAllowed) throws VerbsException {
-        if (closed) {
-            throw SharedMemoryErrors.closed(call, "connection identifier");
-        }
+        SharedMemoryErrors.requireOpen(!closed, call, "connection identifier");
         if (state != oneAllowed && state != otherAllowed) {
             throw SharedMemoryErrors.invalid(call, peerText(), "the identifier is not in the right state: " + state);
         }
@@ -306,7 +363,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
                 return new SharedMemoryProtectionDomain(fabric().device, end, end == null);
             }
         }
-        return super.allocateProtectionDomain();
+        return ConnectionIdentifier.super.allocateProtectionDomain();
     }
 
     /** Whether the other process is known; the monitor is held. */
@@ -338,9 +395,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
 
     private synchronized QueuePair makeQueuePair(ProtectionDomain domain, QueuePairConfig config,
             SharedMemorySharedReceiveQueue receives) throws VerbsException {
-        if (closed) {
-            throw SharedMemoryErrors.closed("rdma_create_qp", "connection identifier");
-        }
+        SharedMemoryErrors.requireOpen(!closed, "rdma_create_qp", "connection identifier");
         if (!(domain instanceof SharedMemoryProtectionDomain own) || own.device() != device()) {
             throw SharedMemoryErrors.invalid("rdma_create_qp", peerText(), device() == null
                     ? "resolve or bind the address first: no device is known yet"
@@ -390,22 +445,18 @@ final class SharedMemoryIdentifier extends EventDelivery {
             search = null;
         }
         if (found != null) {
-            connectByLink(found.route(), parameters);
+            try {
+                found.route().connect(this, parameters);
+            } catch (VerbsException e) {
+                LOG.debug("[{}] connecting failed", localAddress(), e);
+                failed(e.errorNumber());
+            }
             return;
         }
         SharedMemoryIdentifier listener = fabric().ports.listener(remoteAddress());
         int refusal = listener == null ? NOBODY_LISTENS : connectInProcess(listener, parameters);
         if (refusal != 0) {
             rejected(refusal, NO_DATA);
-        }
-    }
-
-    private void connectByLink(LinkDispatcher end, ConnectionParameters parameters) {
-        try {
-            end.connect(this, parameters);
-        } catch (VerbsException e) {
-            LOG.debug("[{}] connecting failed", localAddress(), e);
-            failed(e.errorNumber());
         }
     }
 
@@ -446,18 +497,16 @@ final class SharedMemoryIdentifier extends EventDelivery {
 
     /** 0, or why the request is refused. */
     private int connectInProcess(SharedMemoryIdentifier listener, ConnectionParameters parameters) {
-        SharedMemoryIdentifier request = listener.newRequest(remoteAddress(), localAddress(),
-                new LocalPartner(this), parameters);
+        SharedMemoryIdentifier request = listener.newRequest(remoteAddress(), localAddress(), this, parameters);
         synchronized (this) {
-            partner = new LocalPartner(request);
+            partner = request;
         }
         return listener.offer(request);
     }
 
     /** Makes the identifier of a request to this listener; no other thread knows of it yet. */
     SharedMemoryIdentifier newRequest(InetSocketAddress itsLocal, InetSocketAddress itsRemote,
-            ConnectionPeer itsPartner,
-            ConnectionParameters parameters) {
+            ConnectionPeer itsPartner, ConnectionParameters parameters) {
         InetSocketAddress own = localAddress();
         SharedMemoryIdentifier request = new SharedMemoryIdentifier(manager);
         synchronized (request) {
@@ -529,7 +578,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     private void answer(SharedMemoryQueuePair own, ConnectionParameters parameters) {
-        if (!partner.accept(own, parameters)) {
+        if (!partner.accepted(own, parameters)) {
             disconnected();
         }
         boolean left;
@@ -538,12 +587,28 @@ final class SharedMemoryIdentifier extends EventDelivery {
         }
         if (left) {
             // The other end did not hear what was said before it knew of this connection.
-            partner.disconnect();
+            partner.disconnected();
         }
     }
 
     private VerbsException partnerHasGone() {
         return new VerbsException("rdma_accept", Errno.ECONNRESET, peerText());
+    }
+
+    /** The other end is of this process, too. */
+    @Override
+    public boolean join(SharedMemoryQueuePair theirs, ConnectionParameters request, ConnectionParameters answer) {
+        SharedMemoryQueuePair own = queuePair();
+        if (own != null) {
+            own.connect(new LocalPeer(theirs), answer.receiverNotReadyRetryCount());
+            theirs.connect(new LocalPeer(own), request.receiverNotReadyRetryCount());
+        }
+        return own != null;
+    }
+
+    @Override
+    public boolean accepted(SharedMemoryQueuePair theirs, ConnectionParameters answer) {
+        return accepted(new LocalPeer(theirs), answer);
     }
 
     /** The other end accepted the request of this one; false if this is closed, or does not wait for an answer. */
@@ -558,7 +623,8 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     /** The request of this one was refused: by the other end, or because there is none. */
-    synchronized void rejected(int status, byte[] privateData) {
+    @Override
+    public synchronized void rejected(int status, byte[] privateData) {
         if (status == NOBODY_LISTENS) {
             fabric().links.forgetRoute(remote);
         }
@@ -569,14 +635,16 @@ final class SharedMemoryIdentifier extends EventDelivery {
     }
 
     /** The other end has the request of this one. */
-    synchronized void acknowledged() {
+    @Override
+    public synchronized void acknowledged() {
         if (state == State.CONNECTING) {
             add(new ConnectionEvent.RequestAcknowledged());
         }
     }
 
     /** The other end has gone. */
-    synchronized void disconnected() {
+    @Override
+    public synchronized void disconnected() {
         switch (state) {
             case CONNECTED -> {
                 if (!closed) { // else no thread is to be woken for it
@@ -600,7 +668,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
             waits = state == State.REQUESTED && !closed;
         }
         if (waits) {
-            partner.acknowledge();
+            partner.acknowledged();
         }
     }
 
@@ -622,7 +690,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
             checkPrivateData("rdma_reject", privateData.length, MAX_REJECTION_BYTES);
             state = State.ENDED;
         }
-        partner.reject(privateData.clone());
+        partner.rejected(CONSUMER_REJECTED, privateData.clone());
     }
 
     @Override
@@ -638,7 +706,7 @@ final class SharedMemoryIdentifier extends EventDelivery {
             own.fail();
         }
         if (first) {
-            partner.disconnect();
+            partner.disconnected();
             add(new ConnectionEvent.Disconnected());
         }
     }
@@ -705,9 +773,9 @@ final class SharedMemoryIdentifier extends EventDelivery {
 
     private void tellPartner(State last) {
         if (last == State.REQUESTED) {
-            partner.reject(NO_DATA);
+            partner.rejected(CONSUMER_REJECTED, NO_DATA);
         } else if (partner != null) {
-            partner.disconnect(); // also if all has ended: an Error may have kept it from being said
+            partner.disconnected(); // also if all has ended: an Error may have kept it from being said
         }
     }
 
@@ -724,54 +792,6 @@ final class SharedMemoryIdentifier extends EventDelivery {
         WaitingRequests unserved = waiting();
         if (unserved != null) {
             unserved.close();
-        }
-    }
-
-    /** A partner in this process. */
-    private static final class LocalPartner implements ConnectionPeer {
-        private final SharedMemoryIdentifier identifier;
-
-        LocalPartner(SharedMemoryIdentifier identifier) {
-            this.identifier = identifier;
-        }
-
-        @Override
-        public boolean join(SharedMemoryQueuePair own, ConnectionParameters request, ConnectionParameters answer) {
-            SharedMemoryQueuePair theirs = identifier.queuePair();
-            if (theirs != null) {
-                theirs.connect(peer(own), answer.receiverNotReadyRetryCount());
-                own.connect(peer(theirs), request.receiverNotReadyRetryCount());
-            }
-            return theirs != null;
-        }
-
-        @Override
-        public boolean accept(SharedMemoryQueuePair own, ConnectionParameters answer) {
-            return identifier.accepted(peer(own), answer);
-        }
-
-        private static Peer peer(SharedMemoryQueuePair target) {
-            return new LocalPeer(target.domain.device().fabric.regions, target);
-        }
-
-        @Override
-        public void acknowledge() {
-            identifier.acknowledged();
-        }
-
-        @Override
-        public boolean isStopped() {
-            return false;
-        }
-
-        @Override
-        public void reject(byte[] privateData) {
-            identifier.rejected(SharedMemoryIdentifier.CONSUMER_REJECTED, privateData);
-        }
-
-        @Override
-        public void disconnect() {
-            identifier.disconnected();
         }
     }
 

@@ -10,7 +10,6 @@ import java.util.Set;
 import org.rdmasockets.internal.sharedmemory.link.HandleTable;
 import org.rdmasockets.internal.sharedmemory.link.OwnMemory;
 import org.rdmasockets.internal.sharedmemory.link.Slabs;
-import org.rdmasockets.internal.sharedmemory.link.Slice;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.DmaBuffer;
@@ -49,8 +48,19 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
      */
     private volatile LinkDispatcher[] ends = NO_ENDS;
 
-    SharedMemoryProtectionDomain(SharedMemoryDevice device) {
-        this(device, null, false);
+    /** The way to this host, which is the only one. */
+    final class Handle implements AddressHandle {
+        volatile boolean closed;
+
+        @Override
+        public ProtectionDomain domain() {
+            return SharedMemoryProtectionDomain.this;
+        }
+
+        @Override
+        public void close() {
+            closed = true;
+        }
     }
 
     /** A domain for connections to this process, or by the link to another, null for this one or for any. */
@@ -58,7 +68,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         this.device = device;
         this.home = home;
         this.local = local;
-        number = device.fabric.nextDomainNumber();
+        number = device.fabric.lastDomain.incrementAndGet();
     }
 
     /** Whether connections over a link, or with null within this process, may have this domain. */
@@ -102,24 +112,12 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
         boolean unseen = Collections.disjoint(access, REMOTE);
         if ((local || home != null) && pages <= Slabs.MOST_SLICE_BYTES) {
-            return allocateSlice(pages, access, !unseen && !local && home.isOpen());
+            // A part of memory that is mapped already, of the link's if the other process is to see it.
+            boolean seen = !unseen && !local && home.isOpen();
+            return takeOwn((seen ? home.link.slabs() : device.fabric.slabs).allocate(pages), access, seen);
         }
-        return unseen ? allocateHere(pages, access) : allocateShared(pages, access);
-    }
-
-    /** A part of memory that is mapped already, of the link's if the other process is to see it. */
-    private SharedMemoryRegion allocateSlice(long bytes, Set<AccessFlag> access, boolean seen) throws VerbsException {
-        Slice slice = (seen ? home.link.slabs() : device.fabric.slabs).allocate(bytes);
-        SharedMemoryRegion region = takeOwn(slice, access);
-        try {
-            if (seen) {
-                slice.publish(region.remoteKey(), access, number);
-            }
-            return region;
-        } catch (Throwable e) {
-            region.close();
-            throw e;
-        }
+        return unseen ? allocateHere(pages, access)
+                : takeOwn(device.fabric.links.hub().allocate(pages), access, true);
     }
 
     /** Memory that no other process will reach: the collector may free it. */
@@ -131,32 +129,30 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
     }
 
-    private SharedMemoryRegion allocateShared(long bytes, Set<AccessFlag> access) throws VerbsException {
-        SharedMemoryRegion region = takeOwn(device.fabric.links.hub().allocate(bytes), access);
+    /** Takes memory of this library up, and lets other processes see it or not; or closes it. */
+    private SharedMemoryRegion takeOwn(OwnMemory source, Set<AccessFlag> access, boolean seen) throws VerbsException {
+        SharedMemoryRegion region = null;
         try {
-            announce(region);
+            region = take(source.segment(), access, source);
+            if (seen && source instanceof Slabs.Slice slice) {
+                slice.publish(region.remoteKey(), access, number);
+            } else if (seen) {
+                announce(region);
+            }
             return region;
         } catch (Throwable e) {
-            region.close();
-            throw e;
-        }
-    }
-
-    /** Takes memory of this library up, or closes it. */
-    private SharedMemoryRegion takeOwn(OwnMemory source, Set<AccessFlag> access) throws VerbsException {
-        try {
-            return take(source.segment(), access, source);
-        } catch (Throwable e) {
-            source.close();
+            if (region != null) {
+                region.close();
+            } else {
+                source.close();
+            }
             throw e;
         }
     }
 
     private SharedMemoryRegion take(MemorySegment memory, Set<AccessFlag> access, OwnMemory source)
             throws VerbsException {
-        if (isClosed()) {
-            throw SharedMemoryErrors.closed("ibv_reg_mr", "protection domain");
-        }
+        SharedMemoryErrors.requireOpen(!isClosed(), "ibv_reg_mr", "protection domain");
         for (AccessFlag flag : access) {
             if (flag.capability().isPresent() && !device.supports(flag.capability().get())) {
                 throw new VerbsException("ibv_reg_mr", Errno.EOPNOTSUPP.number(), text(memory, access),
@@ -247,9 +243,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
             throw new IllegalArgumentException("a shared receive queue has at least one receive of one element, not "
                     + maxReceives + " of " + maxElements);
         }
-        if (isClosed()) {
-            throw SharedMemoryErrors.closed("ibv_create_srq", "protection domain");
-        }
+        SharedMemoryErrors.requireOpen(!isClosed(), "ibv_create_srq", "protection domain");
         SharedMemoryDevice.checkReceives("ibv_create_srq", maxReceives, maxElements);
         return new SharedMemorySharedReceiveQueue(this, maxReceives, maxElements);
     }
@@ -305,15 +299,13 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
 
     private AddressHandle addressHandle(String call, int portNumber, Gid destination, int sourceIndex)
             throws VerbsException {
-        if (isClosed()) {
-            throw SharedMemoryErrors.closed(call, "protection domain");
-        }
+        SharedMemoryErrors.requireOpen(!isClosed(), call, "protection domain");
         device.checkPort(call, portNumber);
         if (!destination.equals(Datagram.GID) || sourceIndex != 0) {
             throw SharedMemoryErrors.invalid(call, "destination=" + destination + ", sourceGidIndex=" + sourceIndex,
                     "this device reaches this host only, whose GID is " + Datagram.GID + " at index 0");
         }
-        return new SharedMemoryAddressHandle(this);
+        return new Handle();
     }
 
     @Override

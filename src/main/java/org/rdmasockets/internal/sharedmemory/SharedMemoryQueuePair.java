@@ -49,11 +49,8 @@ final class SharedMemoryQueuePair extends QueueOwner {
      * Connects to a peer that may be found without a receive 0 to 6 times, or for ever with 7; posts are executed from
      * now on. Nothing happens if this was failed or closed meanwhile.
      */
-    void connect(Peer peer, int notReadyRetries) {
-        synchronized (this) {
-            if (closed || state != QueuePairState.INIT) {
-                return;
-            }
+    synchronized void connect(Peer peer, int notReadyRetries) {
+        if (!closed && state == QueuePairState.INIT) {
             sendQueue.connect(peer, notReadyRetries);
             state = QueuePairState.READY_TO_SEND;
         }
@@ -73,7 +70,7 @@ final class SharedMemoryQueuePair extends QueueOwner {
 
     @Override
     public int postReceive(ReceiveRequest request) {
-        int result = receiveQueue.post(request);
+        int result = receiveQueue.post(request, request.workRequestId(), 1);
         if (result == POSTED) {
             feedPeer();
         }
@@ -180,18 +177,7 @@ final class SharedMemoryQueuePair extends QueueOwner {
             receiveQueue.close();
             leavePeer();
         } finally {
-            retire();
-        }
-    }
-
-    /** Gives the room in the completion queues back. */
-    private void retire() {
-        sendCompletions().retire(config.maxSends());
-        SharedMemorySharedReceiveQueue shared = receiveQueue.shared;
-        if (shared == null) {
-            receiveCompletions().retire(config.maxReceives());
-        } else {
-            shared.retire(receiveCompletions());
+            retire(receiveQueue.shared);
         }
     }
 }

@@ -49,15 +49,11 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
         return source != null;
     }
 
-    /** Whether all of these addresses are inside, without overflow whatever they are. */
-    boolean contains(long first, long length) {
-        long offset = first - memory.address();
-        return offset >= 0 && length >= 0 && offset <= memory.byteSize() - length;
-    }
-
     /** Begins an access by a queue pair of a domain, as {@link #tryEnter()}; false also if that is not allowed. */
     boolean tryEnter(SharedMemoryProtectionDomain of, long first, long length, AccessFlag needed) {
-        return domain == of && access.contains(needed) && contains(first, length) && tryEnter();
+        long offset = first - memory.address(); // the numbers may be any
+        return domain == of && access.contains(needed) && offset >= 0 && length >= 0
+                && offset <= memory.byteSize() - length && tryEnter();
     }
 
     /** Begins an access; false if this is closed: then {@link #leave} must not be called. */

@@ -146,9 +146,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
 
     @Override
     public synchronized void limit(int newLimit) throws VerbsException {
-        if (closed) {
-            throw SharedMemoryErrors.closed("ibv_modify_srq", "shared receive queue");
-        }
+        SharedMemoryErrors.requireOpen(!closed, "ibv_modify_srq", "shared receive queue");
         if (newLimit < 0 || newLimit > maxReceives()) {
             throw SharedMemoryErrors.invalid("ibv_modify_srq", "limit=" + newLimit,
                     "the limit is 0 to " + maxReceives() + ", the number of receives");
@@ -159,9 +157,7 @@ final class SharedMemorySharedReceiveQueue implements SharedReceiveQueue {
 
     @Override
     public synchronized int queryLimit() throws VerbsException {
-        if (closed) {
-            throw SharedMemoryErrors.closed("ibv_query_srq", "shared receive queue");
-        }
+        SharedMemoryErrors.requireOpen(!closed, "ibv_query_srq", "shared receive queue");
         return limit;
     }
 

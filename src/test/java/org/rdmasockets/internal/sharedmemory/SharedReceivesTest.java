@@ -20,7 +20,7 @@ class SharedReceivesTest {
 
     @BeforeEach
     void make() throws VerbsException {
-        domain = new SharedMemoryProtectionDomain(device);
+        domain = new SharedMemoryProtectionDomain(device, null, false);
         queue = new SharedMemoryCompletionQueue(device, 200, null);
         shared = (SharedMemorySharedReceiveQueue) domain.createSharedReceiveQueue(20, 1);
     }

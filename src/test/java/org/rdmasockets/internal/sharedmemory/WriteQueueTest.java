@@ -42,7 +42,7 @@ class WriteQueueTest {
 
     @BeforeEach
     void connect() throws VerbsException {
-        domain = new SharedMemoryProtectionDomain(device);
+        domain = new SharedMemoryProtectionDomain(device, null, false);
         channel = new SharedMemoryCompletionChannel(device);
         sends = new SharedMemoryCompletionQueue(device, 10 * MANY, null);
         receives = new SharedMemoryCompletionQueue(device, 10 * MANY, channel);
@@ -59,8 +59,8 @@ class WriteQueueTest {
     }
 
     private void connect(SharedMemoryQueuePair one, SharedMemoryQueuePair other) {
-        one.connect(new LocalPeer(device.fabric.regions, other), 7);
-        other.connect(new LocalPeer(device.fabric.regions, one), 7);
+        one.connect(new LocalPeer(other), 7);
+        other.connect(new LocalPeer(one), 7);
     }
 
     private void post(SharedMemoryQueuePair queuePair, int count) {
@@ -195,7 +195,7 @@ class WriteQueueTest {
     void whatIsBroughtForNothingIsReported() throws Exception {
         write(sender, 0);
         write(sender, 1);
-        assertEquals(QueuePair.POSTED, receiver.receiveQueue.post(new ReceiveRequest(1).receive(0)));
+        assertEquals(QueuePair.POSTED, receiver.receiveQueue.post(new ReceiveRequest(1).receive(0), 0, 1));
         Thread resuming = Thread.ofPlatform().unstarted(sender.sendQueue::resume);
         synchronized (receiver.receiveQueue) {
             resuming.start();

@@ -28,19 +28,14 @@ final class AnnouncedRegions {
     private long bytes;
     /** Packets to be sent first; guarded by lock. */
     private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
-    /** Made when it is needed; guarded by lock. */
+    /** Made with the first announcement; guarded by lock. */
     private PacketBuffer buffer;
-    /** Whether {@link #waiting} has something; changed under lock, read by producers. */
-    private volatile boolean heldUp;
+    /** Whether {@link #waiting} has something, so that the ring has to wait; changed under lock, read by producers. */
+    volatile boolean heldUp;
 
     AnnouncedRegions(Link link, PacketSocket socket) {
         this.link = link;
         this.socket = socket;
-    }
-
-    /** Whether the ring has to wait. */
-    boolean isHeldUp() {
-        return heldUp;
     }
 
     /** See {@link Link#announce}. */
@@ -61,7 +56,7 @@ final class AnnouncedRegions {
                         known != null ? "the key names another region" : "register fewer regions, or smaller ones");
             }
             Waiting packet = new Waiting(LinkPacket.ANNOUNCE, remoteKey, region, accessBits, tag);
-            if (!region.tryEnter()) {
+            if (!region.enter()) {
                 throw closed(remoteKey);
             }
             add(packet);
@@ -75,7 +70,7 @@ final class AnnouncedRegions {
     /** Notes that a region, which is entered, is about to be announced: all of it, or nothing. */
     private void add(Waiting packet) throws VerbsException {
         try {
-            makeBuffer();
+            buffer = buffer == null ? new PacketBuffer() : buffer;
             regions.put(packet.key(), packet.region());
             if (!packet.region().attach(link, packet.key())) {
                 throw closed(packet.key());
@@ -124,12 +119,6 @@ final class AnnouncedRegions {
         }
     }
 
-    private void makeBuffer() {
-        if (buffer == null) {
-            buffer = new PacketBuffer();
-        }
-    }
-
     /** Sends the packets that wait, as far as there is room; false if some still wait. */
     boolean flush() {
         lock.lock();
@@ -157,7 +146,6 @@ final class AnnouncedRegions {
     }
 
     private int write(Waiting packet) {
-        makeBuffer();
         if (packet.type() == LinkPacket.RETRACT) {
             LinkPacket.write(buffer, LinkPacket.RETRACT, packet.key(), 0);
             return socket.send(buffer, LinkPacket.BYTES, -1);

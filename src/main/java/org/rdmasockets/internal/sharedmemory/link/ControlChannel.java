@@ -1,5 +1,7 @@
 package org.rdmasockets.internal.sharedmemory.link;
 
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.rdmasockets.internal.lock.SmallMutex;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
@@ -28,7 +30,10 @@ final class ControlChannel {
 
     private final Link link;
     private final PacketSocket socket;
-    private final PeerRegions regions = new PeerRegions();
+    /** The regions that the peer announced, by key; changed by the holder of the lock, found by any thread. */
+    private final Map<Integer, PeerRegion> regions = new ConcurrentHashMap<>();
+    /** Their sizes in bytes; guarded by lock. */
+    private long openBytes;
     /** Guarded by lock. */
     private final PacketBuffer buffer = new PacketBuffer();
     /** Whether the packet in it is still to be obeyed, as there was no memory for that; guarded by lock. */
@@ -49,7 +54,7 @@ final class ControlChannel {
 
     /** Finds a region that is known, or that an announcement which waits in the socket is about; or null. */
     PeerRegion find(int remoteKey) {
-        PeerRegion region = regions.find(remoteKey);
+        PeerRegion region = regions.get(remoteKey);
         if (!link.isOpen()) {
             return region;
         }
@@ -70,7 +75,7 @@ final class ControlChannel {
         } finally {
             lock.unlock();
         }
-        return regions.find(remoteKey);
+        return regions.get(remoteKey);
     }
 
     /** Reads what is there, within limits; what was found, {@link #ENDED} and {@link #RUNG}. */
@@ -136,10 +141,10 @@ final class ControlChannel {
     private void map() {
         int key = LinkPacket.number(buffer);
         long length = LinkPacket.second(buffer);
-        if (length < 1 || length > Link.MOST_REGION_BYTES - regions.openBytes()
-                || regions.open() >= Link.MOST_REGIONS || regions.find(key) != null) {
+        if (length < 1 || length > Link.MOST_REGION_BYTES - openBytes
+                || regions.size() >= Link.MOST_REGIONS || regions.get(key) != null) {
             link.fail("the peer announced a region that is too much or has a key twice: lengthBytes=" + length
-                    + ", regions=" + regions.open() + ", key=" + key);
+                    + ", regions=" + regions.size() + ", key=" + key);
             return;
         }
         long address = LinkPacket.first(buffer);
@@ -147,10 +152,10 @@ final class ControlChannel {
             link.fail("the peer announced a region at an address where no page begins: address=0x"
                     + Long.toHexString(address) + ", key=" + key);
         } else if (buffer.isDescriptorLost()) {
-            regions.add(lost("this process has too many open files"));
-        } else if (!PeerRegions.reserve(length)) {
-            regions.add(lost("other processes share more than " + PeerRegions.MOST_OF_PROCESS + " regions or "
-                    + PeerRegions.MOST_BYTES_OF_PROCESS + " bytes with this one: use fewer connections"));
+            add(lost("this process has too many open files"));
+        } else if (!PeerRegion.reserve(length)) {
+            add(lost("other processes share more than " + PeerRegion.MOST_OF_PROCESS + " regions or "
+                    + PeerRegion.MOST_BYTES_OF_PROCESS + " bytes with this one: use fewer connections"));
         } else {
             mapReserved();
         }
@@ -164,21 +169,21 @@ final class ControlChannel {
             if (e.errno() == Errno.EPROTO) {
                 link.fail("a region of the peer cannot be mapped: " + e.getMessage());
             } else {
-                regions.add(lost(e.getMessage()));
+                add(lost(e.getMessage()));
             }
             return;
         } finally {
             if (mapped == null) {
-                PeerRegions.release(LinkPacket.second(buffer));
+                PeerRegion.release(LinkPacket.second(buffer));
             }
         }
         try {
-            regions.add(mapped);
+            add(mapped);
             if (mapped.tag() == Slabs.TAG) {
                 takeSlab(mapped);
             }
         } catch (Throwable e) {
-            regions.remove(mapped);
+            remove(mapped);
             throw e;
         }
     }
@@ -198,15 +203,38 @@ final class ControlChannel {
     private PeerRegion lost(String reason) {
         LIMITED.warn("Memory of another process cannot be used, and its connection will fail: {}; raise ulimit -n or "
                 + "the sysctl vm.max_map_count", reason);
-        return PeerRegion.unmapped(buffer);
+        return new PeerRegion(buffer, LinkPacket.second(buffer));
     }
 
     private void retract(int key) {
-        PeerRegion region = regions.find(key);
+        PeerRegion region = regions.get(key);
         if (region == null) {
             link.fail("the peer took back a region that it never announced: key=" + key);
         } else {
-            regions.remove(region);
+            remove(region);
+        }
+    }
+
+    /** Adds a region whose key no other has, or throws: then it is not added. */
+    private void add(PeerRegion region) {
+        Integer key = region.remoteKey();
+        try {
+            regions.put(key, region);
+        } catch (Throwable e) {
+            regions.remove(key);
+            throw e;
+        }
+        openBytes += region.lengthBytes();
+    }
+
+    /** Closes a region, and removes it if it was added. */
+    private void remove(PeerRegion region) {
+        try {
+            if (regions.remove(region.remoteKey(), region)) {
+                openBytes -= region.lengthBytes();
+            }
+        } finally {
+            region.close();
         }
     }
 
@@ -218,10 +246,27 @@ final class ControlChannel {
             try {
                 buffer.closeDescriptor();
             } finally {
-                regions.clear();
+                closeAll();
             }
         } finally {
             lock.unlock();
+        }
+    }
+
+    /** Closes and removes all, even if the close of one throws. */
+    private void closeAll() {
+        Error failure = null;
+        for (PeerRegion region : regions.values()) {
+            try {
+                region.close();
+            } catch (Error e) {
+                failure = e;
+            }
+        }
+        regions.clear();
+        openBytes = 0;
+        if (failure != null) {
+            throw failure;
         }
     }
 }

@@ -68,22 +68,13 @@ final class IncomingLink extends Source {
             return;
         }
         try {
-            hub.arrived(this, newLink(new LinkMemory(buffer.descriptor())));
+            hub.arrived(this, Link.over(hub, socket, new LinkMemory(buffer.descriptor()), 1, peer));
         } catch (VerbsException e) {
             if (e.errno() == Errno.EPROTO) {
                 drop(e.getMessage());
             } else {
                 warn(e.getMessage());
             }
-        }
-    }
-
-    private Link newLink(LinkMemory mapping) {
-        try {
-            return new Link(hub, socket, mapping, 1, peer);
-        } catch (Throwable e) {
-            mapping.close();
-            throw e;
         }
     }
 

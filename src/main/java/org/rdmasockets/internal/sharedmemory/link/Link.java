@@ -29,7 +29,7 @@ public final class Link extends Source implements AutoCloseable {
     /** Most bytes announced each way; untouched memory costs nothing. */
     public static final long MOST_REGION_BYTES = 1L << 40;
 
-    private final LinkMemory mapping;
+    final LinkMemory mapping;
     /** The memory of the link, for threads that have entered it. */
     private final ByteBuffer buffer;
     final int side;
@@ -41,7 +41,7 @@ public final class Link extends Source implements AutoCloseable {
     private boolean readable;
     private final RingWriter writer;
     private final ControlChannel channel;
-    private final AnnouncedRegions announced;
+    final AnnouncedRegions announced;
     private final Slabs slabs = new Slabs(this);
     /** Slabs of the peer; replaced, never changed, by the holder of the receive lock. */
     private volatile PeerRegion[] peerSlabs = {};
@@ -60,8 +60,7 @@ public final class Link extends Source implements AutoCloseable {
     /** For all regions that know no other link; never changed. */
     final Link[] alone = {this};
 
-    /** Takes over a socket and memory; side 0 if this process dialled. */
-    Link(LinkHub hub, PacketSocket socket, LinkMemory mapping, int side, PeerId peer) {
+    private Link(LinkHub hub, PacketSocket socket, LinkMemory mapping, int side, PeerId peer) {
         super(hub, socket);
         this.mapping = mapping;
         this.side = side;
@@ -74,8 +73,18 @@ public final class Link extends Source implements AutoCloseable {
         readable = mapping.enter();
     }
 
+    /** Takes over a socket and memory, or closes the memory; side 0 if this process dialled. */
+    static Link over(LinkHub hub, PacketSocket socket, LinkMemory mapping, int side, PeerId peer) {
+        try {
+            return new Link(hub, socket, mapping, side, peer);
+        } catch (Throwable e) {
+            mapping.close();
+            throw e;
+        }
+    }
+
     /** Gets the handler; a thread that the owner tells of this link cannot drain it before the handler is known. */
-    void begin(LinkOwner owner) {
+    void begin(LinkHub.LinkOwner owner) {
         consumerLock.lock();
         try {
             handler = owner.onLink(this);
@@ -84,7 +93,9 @@ public final class Link extends Source implements AutoCloseable {
         }
     }
 
-    /** The result of {@link LinkOwner#onLink} for this link, which gets all that comes; null before it returned. */
+    /**
+     * The result of {@link LinkHub.LinkOwner#onLink} for this link, which gets all that comes; null before it returned.
+     */
     public LinkHandler handler() {
         return handler;
     }
@@ -107,26 +118,6 @@ public final class Link extends Source implements AutoCloseable {
     /** Why the link is dead, or null. */
     String failure() {
         return failure.get();
-    }
-
-    /** Begins an access to the link's memory; false once it is freed or going to be. */
-    boolean enterMemory() {
-        return mapping.enter();
-    }
-
-    /** Ends an access to the link's memory. */
-    void leaveMemory() {
-        mapping.leave();
-    }
-
-    /** Wakes the peer. */
-    void ring() {
-        socket.ring();
-    }
-
-    /** Whether producers have to wait for the socket. */
-    boolean isHeldUp() {
-        return announced.isHeldUp();
     }
 
     /** Lets the hub come as soon as the socket has room. */
@@ -194,7 +185,7 @@ public final class Link extends Source implements AutoCloseable {
         } finally {
             unlockConsumer();
             if (blocked) {
-                ring();
+                socket.ring();
             }
         }
     }
@@ -278,11 +269,6 @@ public final class Link extends Source implements AutoCloseable {
      */
     public void announce(SharedRegion region, int remoteKey, Set<AccessFlag> access, long tag) throws VerbsException {
         announced.announce(region, remoteKey, PeerRegion.bits(access), tag);
-    }
-
-    /** Tells the peer that a region is gone. */
-    void retract(int remoteKey) {
-        announced.retract(remoteKey);
     }
 
     /**
@@ -392,8 +378,8 @@ public final class Link extends Source implements AutoCloseable {
             return;
         }
         try {
-            boolean freed = announced.isHeldUp() && announced.flush();
-            if (announced.isHeldUp()) {
+            boolean freed = announced.heldUp && announced.flush();
+            if (announced.heldUp) {
                 watchForRoom();
             }
             if (freed || (found & ControlChannel.RUNG) != 0) {

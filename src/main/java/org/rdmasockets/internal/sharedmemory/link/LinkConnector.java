@@ -2,7 +2,6 @@ package org.rdmasockets.internal.sharedmemory.link;
 
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.rdmasockets.internal.ffi.SharedMapping;
 import org.rdmasockets.internal.ffi.PacketBuffer;
 import org.rdmasockets.internal.ffi.PacketSocket;
 import org.rdmasockets.internal.ffi.SealedMemory;
@@ -13,6 +12,18 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** An attempt to reach a listener's process. */
 public final class LinkConnector extends Source implements AutoCloseable {
+    /** Gets the outcome of {@link LinkHub#dial}, once, in the thread that calls {@link LinkHub.HubWaiter#drain}. */
+    public interface DialHandler {
+        /** The process that listens there is linked, by an old link or a new one, which may be dead again by now. */
+        void onLink(Link link);
+
+        /**
+         * There is no link: the listener has gone, is another user's, or speaks another version. The errno is one that
+         * a connection event can carry.
+         */
+        void onFailed(VerbsException failure);
+    }
+
     private final String name;
     private final DialHandler handler;
     /** Whether the outcome was told or is about to be, or this was closed. */
@@ -108,7 +119,8 @@ public final class LinkConnector extends Source implements AutoCloseable {
             if (link != null) {
                 discard();
             } else {
-                link = newLink(peer, buffer);
+                link = Link.over(hub, socket, shareMemory(buffer), 0, peer);
+                hub.begin(link, this);
             }
             linked = true;
             handler.onLink(link);
@@ -125,25 +137,14 @@ public final class LinkConnector extends Source implements AutoCloseable {
         }
     }
 
-    private Link newLink(PeerId peer, PacketBuffer buffer) throws VerbsException {
-        LinkMemory mapping = shareMemory(buffer);
-        Link link;
-        try {
-            link = new Link(hub, socket, mapping, 0, peer);
-        } catch (Throwable e) {
-            mapping.close();
-            throw e;
-        }
-        hub.begin(link, this);
-        return link;
-    }
-
     /** Makes the link's memory, with both sides armed, and gives it to the listener. */
     private LinkMemory shareMemory(PacketBuffer buffer) throws VerbsException {
         try (SealedMemory memory = SealedMemory.create(SegmentLayout.BYTES)) {
             LinkMemory mapping = new LinkMemory(memory.descriptor());
             try {
-                armBoth(mapping);
+                ByteBuffer control = mapping.asBuffer();
+                SegmentLayout.INT.setRelease(control, SegmentLayout.control(0) + SegmentLayout.ARMED, 1);
+                SegmentLayout.INT.setRelease(control, SegmentLayout.control(1) + SegmentLayout.ARMED, 1);
                 LinkPacket.write(buffer, LinkPacket.SEGMENT, 0, 0);
                 if (socket.send(buffer, LinkPacket.BYTES, memory.descriptor()) != 0) {
                     throw refusal("the listener has just gone");
@@ -153,14 +154,6 @@ public final class LinkConnector extends Source implements AutoCloseable {
                 mapping.close();
                 throw e;
             }
-        }
-    }
-
-    private static void armBoth(SharedMapping mapping) {
-        ByteBuffer buffer = mapping.asBuffer();
-        for (int direction = 0; direction < 2; direction++) {
-            SegmentLayout.INT.setRelease(buffer, SegmentLayout.control(direction) + SegmentLayout.ARMED,
-                    1);
         }
     }
 

@@ -15,18 +15,18 @@ public interface LinkHandler {
     void onEntry(Link link, RingEntry entry);
 
     /**
-     * The peer rang, in the thread that calls {@link LinkHub#drain}: there are entries and this side was armed, or
-     * there is room in the ring again, or a receive was posted for which a slot was starving. May also come for no
-     * reason. The handler drains, arms if a thread sleeps, drains again, and retries all requests that wait for room or
-     * for a receive.
+     * The peer rang, in the thread that calls {@link LinkHub.HubWaiter#drain}: there are entries and this side was
+     * armed, or there is room in the ring again, or a receive was posted for which a slot was starving. May also come
+     * for no reason. The handler drains, arms if a thread sleeps, drains again, and retries all requests that wait for
+     * room or for a receive.
      */
     void onDoorbell(Link link);
 
     /**
-     * The link is dead, once, in the thread that calls {@link LinkHub#drain}: the peer's process ended, or either side
-     * failed the link. Entries that the peer published before can still be drained, until {@link Link#close}, which the
-     * handler's owner must call in the end; the peer's regions go when this returns. The reason is a sentence for a
-     * person.
+     * The link is dead, once, in the thread that calls {@link LinkHub.HubWaiter#drain}: the peer's process ended, or
+     * either side failed the link. Entries that the peer published before can still be drained, until
+     * {@link Link#close}, which the handler's owner must call in the end; the peer's regions go when this returns. The
+     * reason is a sentence for a person.
      */
     void onClosed(Link link, String reason);
 }

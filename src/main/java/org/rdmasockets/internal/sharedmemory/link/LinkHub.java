@@ -48,6 +48,72 @@ public final class LinkHub implements AutoCloseable {
     /** As many as a process has descriptors, unless the kernel's limit was raised. */
     private static final int MOST_SOURCES = 1 << 20;
 
+    /** Gives each new link its handler. */
+    @FunctionalInterface
+    public interface LinkOwner {
+        /**
+         * A link to another process is about to carry entries, in the thread that calls {@link HubWaiter#drain}, before
+         * any other call about the link. Gives the handler for all that comes over it. A link is the same on the side
+         * that dialled and on the other. Must neither throw nor drain the link.
+         */
+        LinkHandler onLink(Link link);
+    }
+
+    /**
+     * Lets one thread at a time wait for the hub, and any thread wake it. The waiting thread handles what it is told of
+     * by {@link #drain}, so other waiters need not be told.
+     */
+    public final class HubWaiter implements AutoCloseable {
+        private final EpollWait wait;
+        /** How many sockets the last wait found; the waiting thread only. */
+        private int found;
+
+        private HubWaiter() throws VerbsException {
+            wait = EpollWait.on(sockets);
+        }
+
+        /**
+         * Waits until the hub has something to do, and gives true then, {@link #wakeup} is called or the time is over:
+         * in milliseconds, 0 to look only, negative for no limit. <em>Blocks</em>, in the system call: a virtual thread
+         * keeps its carrier. One thread at a time. Throws if waiting failed, or this is closed.
+         */
+        public boolean await(int timeoutMillis) throws VerbsException {
+            found = wait.await(timeoutMillis);
+            return found > 0;
+        }
+
+        /**
+         * Does what the last wait found: accepts links, reads doorbells and announcements, notices deaths. Calls
+         * handlers. Never waits for a peer. Threads come in one after another. If that fails, the next wait finds what
+         * is left.
+         */
+        public void drain() {
+            drainLock.lock();
+            try {
+                for (int i = 0; i < found; i++) {
+                    Source source = sources.find((int) wait.data(i));
+                    if (source != null) {
+                        serve(source);
+                    }
+                }
+            } finally {
+                drainLock.unlock();
+            }
+            found = 0;
+        }
+
+        /** Ends a wait in progress, or the next one, early. Never blocks; harmless when closed. */
+        public void wakeup() {
+            wait.wakeup();
+        }
+
+        /** Ends the wait in progress without waiting for it: the last to leave frees the descriptors. */
+        @Override
+        public void close() {
+            wait.close();
+        }
+    }
+
     private final LinkOwner owner;
     final boolean linksToItself;
     final long number = PacketSocket.randomNumber();
@@ -135,23 +201,24 @@ public final class LinkHub implements AutoCloseable {
      * given up. A listener of this same hub counts as refused: look there first. Throws {@code ECONNREFUSED} with the
      * reason if no process listens, or only one of another user, {@code EAGAIN} if the listener has too much to do.
      */
-    public LinkConnector dial(InetSocketAddress address, DialHandler handler) throws VerbsException {
+    public LinkConnector dial(InetSocketAddress address, LinkConnector.DialHandler handler) throws VerbsException {
         try {
-            return dial(ListenerName.of(address), ListenerName.wildcard(address), handler);
+            return dial(address, false, handler);
         } catch (VerbsException e) {
             throw e.errno() == Errno.ECONNREFUSED ? refusal(address, e) : e;
         }
     }
 
-    private LinkConnector dial(String name, String wildcard, DialHandler handler) throws VerbsException {
+    private LinkConnector dial(InetSocketAddress address, boolean datagrams, LinkConnector.DialHandler handler)
+            throws VerbsException {
         try {
-            return LinkConnector.start(this, name, handler);
+            return LinkConnector.start(this, LinkListener.name(address, datagrams), handler);
         } catch (VerbsException e) {
             if (e.errno() != Errno.ECONNREFUSED) {
                 throw e;
             }
         }
-        return LinkConnector.start(this, wildcard, handler);
+        return LinkConnector.start(this, LinkListener.wildcard(address, datagrams), handler);
     }
 
     /**
@@ -163,41 +230,27 @@ public final class LinkHub implements AutoCloseable {
     }
 
     /** Starts to reach the process that takes datagrams for an address, as {@link #dial} does for streams. */
-    public LinkConnector dialForDatagrams(InetSocketAddress address, DialHandler handler) throws VerbsException {
-        return dial(ListenerName.forDatagrams(ListenerName.of(address)),
-                ListenerName.forDatagrams(ListenerName.wildcard(address)), handler);
+    public LinkConnector dialForDatagrams(InetSocketAddress address, LinkConnector.DialHandler handler)
+            throws VerbsException {
+        return dial(address, true, handler);
     }
 
     /** The reason why no process listens for us: perhaps the listener is another user's. */
     private static VerbsException refusal(InetSocketAddress address, VerbsException refused) {
-        long user = SocketDirectory.own().otherUser(ListenerName.of(address));
+        String name = LinkListener.name(address, false);
+        long user = SocketDirectory.own().otherUser(name);
         if (user < 0) {
-            user = SocketDirectory.own().otherUser(ListenerName.wildcard(address));
+            user = SocketDirectory.own().otherUser(LinkListener.wildcard(address, false));
         }
         return user < 0 ? refused : new VerbsException("connect", Errno.ECONNREFUSED.number(),
-                "name=" + ListenerName.of(address) + ", user=" + user, "the listener is user " + user
+                "name=" + name + ", user=" + user, "the listener is user " + user
                 + "'s, and only processes of one user share memory; this is user "
                 + Integer.toUnsignedString(PacketSocket.ownUser()));
     }
 
     /** Makes something to wait with; any number may wait at once. Throws if no descriptor can be had. */
     public HubWaiter newWaiter() throws VerbsException {
-        return new HubWaiter(this, EpollWait.on(sockets));
-    }
-
-    /** Does what a wait found. If that fails, the next wait finds what is left. */
-    void drain(EpollWait wait, int found) {
-        drainLock.lock();
-        try {
-            for (int i = 0; i < found; i++) {
-                Source source = sources.find((int) wait.data(i));
-                if (source != null) {
-                    serve(source);
-                }
-            }
-        } finally {
-            drainLock.unlock();
-        }
+        return new HubWaiter();
     }
 
     private void serve(Source source) {
@@ -252,7 +305,7 @@ public final class LinkHub implements AutoCloseable {
 
     /** The link to a peer that can serve for further connections, or null. */
     Link linkTo(PeerId peer) {
-        Link link = peer.isCertain() ? links.get(peer) : null;
+        Link link = peer.process() > 0 ? links.get(peer) : null; // else the kernel does not vouch for it
         return link != null && link.isOpen() ? link : null;
     }
 

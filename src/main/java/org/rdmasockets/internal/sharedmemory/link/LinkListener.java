@@ -39,9 +39,8 @@ public final class LinkListener extends Source implements AutoCloseable {
     /** Takes a name and lets the hub watch it. */
     static LinkListener open(LinkHub hub, InetSocketAddress address, boolean datagrams) throws VerbsException {
         StackRoom.ensureSection(); // as close
-        String name = ListenerName.of(address);
         LinkListener listener = new LinkListener(hub, address,
-                SocketDirectory.own().listen(datagrams ? ListenerName.forDatagrams(name) : name, BACKLOG));
+                SocketDirectory.own().listen(name(address, datagrams), BACKLOG));
         try {
             hub.watch(listener);
             return listener;
@@ -49,6 +48,29 @@ public final class LinkListener extends Source implements AutoCloseable {
             listener.close();
             throw e;
         }
+    }
+
+    /**
+     * The name of an address in {@code SocketDirectory}: {@code <address or *>-<port>}, and more for datagrams, as a
+     * port of UDP is none of TCP. All wildcards are one. Neither users nor network namespaces meet there, just as with
+     * addresses.
+     */
+    static String name(InetSocketAddress address, boolean datagrams) {
+        if (address.getAddress().isAnyLocalAddress()) {
+            return wildcard(address, datagrams);
+        }
+        String host = address.getAddress().getHostAddress();
+        int scope = host.indexOf('%');
+        return name(scope < 0 ? host : host.substring(0, scope), address.getPort(), datagrams);
+    }
+
+    /** The name of the wildcard with the same port. */
+    static String wildcard(InetSocketAddress address, boolean datagrams) {
+        return name("*", address.getPort(), datagrams);
+    }
+
+    private static String name(String host, int port, boolean datagrams) {
+        return host + "-" + port + (datagrams ? "-udp" : "");
     }
 
     /** That cost one connection at most; the next ones are told of all the same. */
@@ -123,16 +145,12 @@ public final class LinkListener extends Source implements AutoCloseable {
             try {
                 hub.forget(this);
             } finally {
-                giveNameUp();
+                try {
+                    named.close();
+                } finally {
+                    hub.nameGivenUp();
+                }
             }
-        }
-    }
-
-    private void giveNameUp() {
-        try {
-            named.close();
-        } finally {
-            hub.nameGivenUp();
         }
     }
 }

@@ -65,7 +65,7 @@ public final class LinkSlot implements AutoCloseable {
         VarHandle.fullFence();
         if ((int) INT.getOpaque(buffer, own + SegmentLayout.SLOT_STARVING) != 0
                 && (int) INT.getAndSet(buffer, own + SegmentLayout.SLOT_STARVING, 0) != 0) {
-            link.ring();
+            link.socket.ring();
         }
     }
 

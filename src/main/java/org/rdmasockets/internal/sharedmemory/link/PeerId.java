@@ -11,11 +11,6 @@ import java.nio.file.Path;
  * repeat the number of another to get its connections.
  */
 record PeerId(int process, long hub) {
-    /** Whether the kernel vouches for this, so that a link to it may serve for further connections. */
-    boolean isCertain() {
-        return process > 0;
-    }
-
     /** Whether the process is known to be stopped: by a signal, or by a debugger. */
     boolean isStopped() {
         if (process <= 0) {

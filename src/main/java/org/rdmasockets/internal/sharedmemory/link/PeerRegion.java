@@ -13,6 +13,14 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     /** The bits of what matters to a peer: LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC. */
     private static final int KNOWN = 15;
 
+    /** Most regions, and most bytes, of all peers of this process: a quarter of what the kernel allows of each. */
+    static final int MOST_OF_PROCESS = 1 << 14;
+    static final long MOST_BYTES_OF_PROCESS = 1L << 45;
+
+    /** Regions of all peers that are mapped, and their sizes in bytes; guarded by the class. */
+    private static int allOpen;
+    private static long allBytes;
+
     private final int remoteKey;
     private final long address;
     /** As {@link #bits}; unknown ones mean nothing and are left out. */
@@ -22,7 +30,10 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     private volatile ByteBuffer buffer;
     private volatile LongBuffer words;
 
-    /** Maps a region by an announcement with a descriptor, which stays the caller's. */
+    /**
+     * Maps a region by an announcement with a descriptor, which stays the caller's; its room is reserved, and released
+     * with it.
+     */
     PeerRegion(PacketBuffer announced) throws VerbsException {
         super(announced.descriptor(), LinkPacket.second(announced), false);
         remoteKey = LinkPacket.number(announced);
@@ -31,7 +42,8 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         tag = LinkPacket.fourth(announced);
     }
 
-    private PeerRegion(PacketBuffer announced, long lengthBytes) {
+    /** A region that is known, but that this process has no room to map. */
+    PeerRegion(PacketBuffer announced, long lengthBytes) {
         super(lengthBytes);
         remoteKey = LinkPacket.number(announced);
         address = LinkPacket.first(announced);
@@ -39,9 +51,20 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         tag = LinkPacket.fourth(announced);
     }
 
-    /** A region that is known, but that this process has no room to map. */
-    static PeerRegion unmapped(PacketBuffer announced) {
-        return new PeerRegion(announced, LinkPacket.second(announced));
+    /** Takes room for a region to map, of what this process has for all its peers; false if there is none. */
+    static synchronized boolean reserve(long lengthBytes) {
+        if (allOpen >= MOST_OF_PROCESS || lengthBytes > MOST_BYTES_OF_PROCESS - allBytes) {
+            return false;
+        }
+        allOpen++;
+        allBytes += lengthBytes;
+        return true;
+    }
+
+    /** Gives the room of a region back, which is mapped no more. */
+    static synchronized void release(long lengthBytes) {
+        allOpen--;
+        allBytes -= lengthBytes;
     }
 
     private static byte access(PacketBuffer announced) {
@@ -116,14 +139,21 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
      */
     @Override
     public boolean tryEnter() {
-        return enterIfValid();
+        if (!enter()) {
+            return false;
+        }
+        if ((long) SegmentLayout.LONG.getAcquire(behind, 0) == VALID) {
+            return true;
+        }
+        leave();
+        return false;
     }
 
     @Override
     protected void free() {
         super.free();
         if (memory().address() != 0) {
-            PeerRegions.release(lengthBytes());
+            release(lengthBytes());
         }
     }
 }

@@ -10,7 +10,7 @@ import org.rdmasockets.verbs.VerbsException;
  */
 class RegionMemory extends SharedMapping {
     private static final long CONTROL_BYTES = 4096;
-    private static final long VALID = 1;
+    static final long VALID = 1;
 
     /**
      * Maps a region of so many bytes by a descriptor, which stays the caller's, for memory of {@link #totalBytes},
@@ -33,27 +33,5 @@ class RegionMemory extends SharedMapping {
     @Override
     protected final long mappedBytes() {
         return totalBytes(memory().byteSize());
-    }
-
-    /** Lets peers in; the memory is open. */
-    final void validate() {
-        SegmentLayout.LONG.setVolatile(behind, 0, VALID);
-    }
-
-    /** Keeps peers out; the memory is open. */
-    final void invalidate() {
-        SegmentLayout.LONG.setVolatile(behind, 0, 0L);
-    }
-
-    /** Begins an access to a peer's memory, if the peer lets us in. */
-    final boolean enterIfValid() {
-        if (!enter()) {
-            return false;
-        }
-        if ((long) SegmentLayout.LONG.getAcquire(behind, 0) == VALID) {
-            return true;
-        }
-        leave();
-        return false;
     }
 }

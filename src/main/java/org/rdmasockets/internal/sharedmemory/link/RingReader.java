@@ -87,7 +87,9 @@ final class RingReader {
         int longest = padding ? RING_BYTES : MAX_LENGTH;
         if (length < SegmentLayout.ENTRY_HEADER_BYTES || length > longest
                 || SegmentLayout.aligned(length) > RING_BYTES - position) {
-            return fail("the peer published an entry of " + length + " bytes");
+            broken = true;
+            link.fail("the peer published an entry of " + length + " bytes");
+            return false;
         }
         if (!padding) {
             entry.load(ring + position, length, kindAndFlags);
@@ -123,11 +125,5 @@ final class RingReader {
     void arm() {
         INT.setVolatile(buffer, control + SegmentLayout.ARMED, 1);
         VarHandle.fullFence();
-    }
-
-    private boolean fail(String reason) {
-        broken = true;
-        link.fail(reason);
-        return false;
     }
 }

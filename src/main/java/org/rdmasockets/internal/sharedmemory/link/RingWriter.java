@@ -76,7 +76,7 @@ public final class RingWriter {
     /** Waits for the other producers of this process, each of which holds the lock for one entry or a few. */
     public void lock() {
         lockMapped();
-        entered = link.enterMemory();
+        entered = link.mapping.enter();
         mapped = entered;
     }
 
@@ -92,7 +92,7 @@ public final class RingWriter {
         mapped = false;
         if (entered) {
             entered = false;
-            link.leaveMemory();
+            link.mapping.leave();
         }
         lock.unlock();
     }
@@ -107,7 +107,7 @@ public final class RingWriter {
         if (payloadBytes < 0 || payloadBytes > MAX_PAYLOAD_BYTES) {
             throw new IndexOutOfBoundsException(payloadBytes);
         }
-        if (!mapped || !link.isOpen() || link.isHeldUp()) {
+        if (!mapped || !link.isOpen() || link.announced.heldUp) {
             return false;
         }
         length = SegmentLayout.ENTRY_HEADER_BYTES + payloadBytes;
@@ -194,7 +194,7 @@ public final class RingWriter {
     public boolean replaceFirst(long position, long expected, long replacement) {
         assert lock.isHeldByCurrentThread() && expected != SegmentLayout.TAKEN && replacement != SegmentLayout.TAKEN;
         // Bytes touched since may lie where the entry was, and look like it.
-        return mapped && link.isOpen() && !link.isHeldUp() && touched - position <= RING_BYTES
+        return mapped && link.isOpen() && !link.announced.heldUp && touched - position <= RING_BYTES
                 && LONG.compareAndSet(buffer, ring + ((int) position & MASK) + SegmentLayout.ENTRY_FIRST, expected,
                         replacement);
     }
@@ -238,16 +238,16 @@ public final class RingWriter {
 
     /** Rings though the peer is not armed, for what must not wait. Without the lock; after {@link #publish}. */
     public void ringPeer() {
-        link.ring();
+        link.socket.ring();
     }
 
     /** Rings if the peer is armed. Without the lock; after {@link #publish}. */
     public void notifyPeer() {
-        if (link.enterMemory()) {
+        if (link.mapping.enter()) {
             try {
                 notifyPeerMapped();
             } finally {
-                link.leaveMemory();
+                link.mapping.leave();
             }
         }
     }
@@ -256,7 +256,7 @@ public final class RingWriter {
     public void notifyPeerMapped() {
         if (takeArmed()) {
             try {
-                link.ring();
+                link.socket.ring();
             } catch (Throwable e) { // the peer sleeps and asks no more: the next entry of any connection rings
                 INT.setVolatile(buffer, control + SegmentLayout.ARMED, 1);
                 throw e;

@@ -33,7 +33,7 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
         int descriptor = SealedMemory.open(totalBytes(bytes));
         try {
             SharedRegion region = new SharedRegion(descriptor, bytes);
-            region.validate();
+            SegmentLayout.LONG.setVolatile(region.behind, 0, VALID); // lets peers in
             return region;
         } catch (Throwable e) {
             SealedMemory.close(descriptor);
@@ -45,14 +45,6 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
     @Override
     public MemorySegment segment() {
         return memory();
-    }
-
-    /**
-     * Begins an access: as long as it lasts, the memory is not freed. For copies by threads of this process that do not
-     * otherwise know that the region stays open. False if the region is closed; then {@link #leave} must not be called.
-     */
-    public boolean tryEnter() {
-        return enter();
     }
 
     /** Notes that a link that did not know this region does now, by the key of all; false if this is closed. */
@@ -95,10 +87,10 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
             key = remoteKey;
             links = null;
         }
-        invalidate();
+        SegmentLayout.LONG.setVolatile(behind, 0, 0L); // keeps peers out
         try {
             for (Link link : told) {
-                link.retract(key);
+                link.announced.retract(key);
             }
         } finally {
             super.close();

@@ -3,6 +3,7 @@ package org.rdmasockets.internal.sharedmemory.link;
 import static org.rdmasockets.internal.sharedmemory.link.SegmentLayout.INT;
 import static org.rdmasockets.internal.sharedmemory.link.SegmentLayout.LONG;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -65,7 +66,7 @@ public final class Slabs {
 
     /** One region, and what is taken of it; guarded by the slabs. */
     static final class Slab {
-        final Slabs owner;
+        private final Slabs owner;
         private final SharedRegion region;
         /** The memory, of the slab as a whole. */
         private final ByteBuffer buffer;
@@ -98,6 +99,56 @@ public final class Slabs {
                 from = used.nextClearBit(next);
             }
             return -1;
+        }
+    }
+
+    /** Memory of this process, cut from a slab. Each connection has one of these, so it is small. */
+    public static final class Slice implements OwnMemory {
+        final Slab slab;
+        /** The first page, its complement once this is closed; guarded by the slabs. */
+        private int page;
+        private final long serial;
+        private final MemorySegment segment;
+
+        /** Pages that are taken: as many as the segment touches. */
+        private Slice(Slab slab, int page, long serial, MemorySegment segment) {
+            this.slab = slab;
+            this.page = page;
+            this.serial = serial;
+            this.segment = segment;
+        }
+
+        private int page() {
+            return page < 0 ? ~page : page;
+        }
+
+        private int pages() {
+            return pagesOf(segment.byteSize());
+        }
+
+        @Override
+        public MemorySegment segment() {
+            return segment;
+        }
+
+        /**
+         * Lets the peer in: from now on it finds this by a key, and gets 64 bits with it, see {@link PeerMemory#tag}.
+         */
+        public void publish(int key, Set<AccessFlag> access, long tag) {
+            ByteBuffer buffer = slab.buffer;
+            int line = line(page());
+            INT.set(buffer, line + KEY, key);
+            INT.set(buffer, line + ACCESS, (int) PeerRegion.bits(access));
+            LONG.set(buffer, line + LENGTH, segment.byteSize());
+            LONG.set(buffer, line + TAG_OFFSET, tag);
+            begin(buffer, page(), true);
+            // Pairs with the acquire in PeerSlice.find.
+            LONG.setRelease(buffer, line, serial);
+        }
+
+        @Override
+        public void close() {
+            slab.owner.free(this);
         }
     }
 
@@ -154,15 +205,12 @@ public final class Slabs {
         synchronized (this) {
             slice = cut(wanted, bytes);
         }
-        boolean clean = false;
         try {
             clean(slice);
-            clean = true;
             return slice;
-        } finally {
-            if (!clean) {
-                free(slice);
-            }
+        } catch (Throwable e) {
+            free(slice);
+            throw e;
         }
     }
 
@@ -233,20 +281,6 @@ public final class Slabs {
         }
     }
 
-    /** Lets the peer into a slice: from now on it is found by its key. */
-    void publish(Slice slice, int key, Set<AccessFlag> access, long tag) {
-        Slab slab = slice.slab;
-        ByteBuffer buffer = slab.buffer;
-        int line = line(slice.page());
-        INT.set(buffer, line + KEY, key);
-        INT.set(buffer, line + ACCESS, (int) PeerRegion.bits(access));
-        LONG.set(buffer, line + LENGTH, slice.segment().byteSize());
-        LONG.set(buffer, line + TAG_OFFSET, tag);
-        begin(buffer, slice.page(), true);
-        // Pairs with the acquire in PeerSlice.find.
-        LONG.setRelease(buffer, line, slice.serial);
-    }
-
     private static void begin(ByteBuffer buffer, int page, boolean begins) {
         long bit = 1L << page;
         int word = (page >>> 6) * Long.BYTES;
@@ -258,10 +292,11 @@ public final class Slabs {
     }
 
     /** Keeps the peer out of a slice, and takes it back as soon as the peer has left it. Idempotent. */
-    synchronized void free(Slice slice) {
-        if (!slice.shut()) {
+    private synchronized void free(Slice slice) {
+        if (slice.page < 0) {
             return;
         }
+        slice.page = ~slice.page;
         Slab slab = slice.slab;
         try {
             begin(slab.buffer, slice.page(), false);
@@ -281,15 +316,11 @@ public final class Slabs {
     private void sweep(Slab slab) {
         for (int i = slab.busy.size() - 1; i >= 0; i--) {
             Slice slice = slab.busy.get(i);
-            if (isLeft(slab, slice)) {
+            if (closed || (int) INT.getVolatile(slab.buffer, users(slab.pages, slice.page())) == 0) {
                 slab.busy.remove(i);
                 takeBack(slab, slice);
             }
         }
-    }
-
-    private boolean isLeft(Slab slab, Slice slice) {
-        return closed || (int) INT.getVolatile(slab.buffer, users(slab.pages, slice.page())) == 0;
     }
 
     private void takeBack(Slab slab, Slice slice) {

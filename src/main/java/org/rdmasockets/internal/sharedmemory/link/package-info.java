@@ -27,6 +27,6 @@
  * operations of both. The side that changes it need not ring, because the entry is still going to be taken.
  *
  * <p>Threads: any thread may enter anywhere; no thread is started. Handlers are called in the thread that calls
- * {@code LinkHub.drain} or {@code Link.drain}. This package does not know the meaning of entries.
+ * {@code HubWaiter.drain} or {@code Link.drain}. This package does not know the meaning of entries.
  */
 package org.rdmasockets.internal.sharedmemory.link;

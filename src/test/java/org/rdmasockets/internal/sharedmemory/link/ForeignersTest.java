@@ -85,7 +85,7 @@ class ForeignersTest {
         }
         for (boolean wildcard : new boolean[] {false, true}) {
             InetSocketAddress address = freePort();
-            String name = wildcard ? ListenerName.wildcard(address) : ListenerName.of(address);
+            String name = wildcard ? LinkListener.wildcard(address, false) : LinkListener.name(address, false);
             Process holder = ChildJvm.start(as(65534), GRANTED, StrangerMain.class, "listen", name);
             try (BufferedReader output = holder.inputReader()) {
                 assertEquals("ready as user 65534", output.readLine());
@@ -124,7 +124,7 @@ class ForeignersTest {
     @Test
     void aClientIsToldThatTheListenerSpeaksAnotherVersion() throws Exception {
         InetSocketAddress address = freePort();
-        SocketDirectory.Named named = SocketDirectory.own().listen(ListenerName.of(address), 8);
+        SocketDirectory.Named named = SocketDirectory.own().listen(LinkListener.name(address, false), 8);
         try {
             Call<Void> connect = Call.start(ThreadKind.PLATFORM, "connect", () -> connect(address, PATIENCE_MILLIS));
             answerAll(named);
@@ -138,12 +138,12 @@ class ForeignersTest {
     @Test
     void aListenerWithoutRoomIsTriedAgainWithinTheTimeOfTheConnect() throws Exception {
         InetSocketAddress address = freePort();
-        SocketDirectory.Named named = SocketDirectory.own().listen(ListenerName.of(address), 1);
+        SocketDirectory.Named named = SocketDirectory.own().listen(LinkListener.name(address, false), 1);
         List<PacketSocket> silent = new ArrayList<>();
         try {
             VerbsException full = assertThrows(VerbsException.class, () -> {
                 while (true) {
-                    silent.add(SocketDirectory.own().connect(ListenerName.of(address)));
+                    silent.add(SocketDirectory.own().connect(LinkListener.name(address, false)));
                 }
             });
             assertEquals(Errno.EAGAIN, full.errno());

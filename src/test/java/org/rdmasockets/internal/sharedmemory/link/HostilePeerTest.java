@@ -266,7 +266,7 @@ class HostilePeerTest {
                 Await.until("the last announcement", () -> end.link.peerRegion(last) != null);
             }
             long during = mappings();
-            assertTrue(during - before < PeerRegions.MOST_OF_PROCESS + 1000, () -> before + " mappings, now " + during);
+            assertTrue(during - before < PeerRegion.MOST_OF_PROCESS + 1000, () -> before + " mappings, now " + during);
             assertTrue(ends.getFirst().link.peerRegion(0).segment().address() != 0, "the first region is mapped");
             assertEquals(0, ends.getLast().link.peerRegion(0).segment().address(), "what is too much is not");
         } finally {

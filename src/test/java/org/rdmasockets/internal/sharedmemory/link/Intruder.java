@@ -27,7 +27,7 @@ final class Intruder implements AutoCloseable {
 
     /** Connects and says nothing. */
     Intruder(InetSocketAddress address) throws VerbsException {
-        socket = SocketDirectory.own().connect(ListenerName.of(address));
+        socket = SocketDirectory.own().connect(LinkListener.name(address, false));
     }
 
     /** Connects and goes by the rules until the link is up. */

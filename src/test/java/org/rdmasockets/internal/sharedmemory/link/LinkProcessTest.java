@@ -286,13 +286,14 @@ class LinkProcessTest {
             return;
         }
         InetSocketAddress free = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
-        Process squatter = ChildJvm.start(NOBODY, GRANTED, StrangerMain.class, "listen", ListenerName.of(free));
+        Process squatter = ChildJvm.start(NOBODY, GRANTED, StrangerMain.class, "listen",
+                LinkListener.name(free, false));
         try (BufferedReader output = squatter.inputReader()) {
             assertEquals("ready as user 65534", output.readLine());
             VerbsException refusal = assertThrows(VerbsException.class, () -> node.outcome(free));
             assertEquals(Errno.ECONNREFUSED, refusal.errno());
             assertTrue(refusal.remedy().contains("the listener is user 65534's"), refusal.getMessage());
-            Path name = Descriptors.named(ListenerName.of(listener.address()));
+            Path name = Descriptors.named(LinkListener.name(listener.address(), false));
             assertEquals("EACCES", connectAsNobody(name));
             // Even if the file is opened to other users, the hub refuses them.
             Files.setPosixFilePermissions(name, PosixFilePermissions.fromString("rwxrwxrwx"));

@@ -398,9 +398,9 @@ class LinkTest {
             }
             region.segment().fill((byte) i);
             near.link.announce(region, i, WRITABLE, 77);
-            assertTrue(region.tryEnter());
+            assertTrue(region.enter());
             region.close();
-            assertFalse(region.tryEnter());
+            assertFalse(region.enter());
             region.segment().fill((byte) 1); // inside an access that began before
             region.leave();
             region.close();
@@ -426,7 +426,7 @@ class LinkTest {
         List<SharedRegion> regions = new ArrayList<>();
         BlockingQueue<Recorder> slow = new LinkedBlockingQueue<>();
         try (LinkHub slowHub = drainedByHand(slow);
-                HubWaiter slowWaiter = slowHub.newWaiter();
+                LinkHub.HubWaiter slowWaiter = slowHub.newWaiter();
                 LinkListener listener = Node.listen(slowHub, InetAddress.getLoopbackAddress())) {
             CompletableFuture<Link> dial = pair.near().outcome(listener.address());
             Await.until("a link", () -> drain(slowWaiter) && dial.isDone() && !slow.isEmpty());
@@ -452,7 +452,7 @@ class LinkTest {
         }
     }
 
-    static boolean drain(HubWaiter waiter) throws VerbsException {
+    static boolean drain(LinkHub.HubWaiter waiter) throws VerbsException {
         if (waiter.await(0)) {
             waiter.drain();
         }

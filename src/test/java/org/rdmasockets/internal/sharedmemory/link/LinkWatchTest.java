@@ -24,7 +24,7 @@ class LinkWatchTest {
         BlockingQueue<Recorder> links = new LinkedBlockingQueue<>();
         try (Node node = new Node();
                 LinkHub hub = LinkTest.drainedByHand(links);
-                HubWaiter waiter = hub.newWaiter();
+                LinkHub.HubWaiter waiter = hub.newWaiter();
                 LinkListener listener = Node.listen(hub, InetAddress.getLoopbackAddress())) {
             CompletableFuture<Link> dial = node.outcome(listener.address());
             Await.until("a link", () -> LinkTest.drain(waiter) && dial.isDone() && !links.isEmpty());

@@ -17,7 +17,7 @@ final class Node implements AutoCloseable {
     static final long LIMIT_SECONDS = 60;
 
     final LinkHub hub;
-    private final HubWaiter waiter;
+    private final LinkHub.HubWaiter waiter;
     private final Thread thread;
     private final BlockingQueue<Recorder> arrived = new LinkedBlockingQueue<>();
     /** The failure that ended the thread; null if closing did. */
@@ -29,7 +29,7 @@ final class Node implements AutoCloseable {
     }
 
     private Node(boolean toItself) throws VerbsException {
-        LinkOwner owner = link -> {
+        LinkHub.LinkOwner owner = link -> {
             Recorder recorder = new Recorder(link);
             arrived.add(recorder);
             return recorder;
@@ -85,7 +85,7 @@ final class Node implements AutoCloseable {
     /** Dials; the future fails with what the dial failed with. */
     CompletableFuture<Link> outcome(InetSocketAddress address) throws VerbsException {
         CompletableFuture<Link> outcome = new CompletableFuture<>();
-        hub.dial(address, new DialHandler() {
+        hub.dial(address, new LinkConnector.DialHandler() {
             @Override
             public void onLink(Link link) {
                 outcome.complete(link);

@@ -48,16 +48,16 @@ class SlabsTest {
         pair.close();
     }
 
-    private Slice publish(int key) throws VerbsException {
-        Slice slice = near.slabs().allocate(BYTES);
+    private Slabs.Slice publish(int key) throws VerbsException {
+        Slabs.Slice slice = near.slabs().allocate(BYTES);
         slice.publish(key, WRITABLE, 5);
         return slice;
     }
 
     @Test
     void aSliceIsFoundByItsKeyAtItsAddressesOnly() throws Exception {
-        Slice one = publish(256);
-        Slice two = publish(257);
+        Slabs.Slice one = publish(256);
+        Slabs.Slice two = publish(257);
         long address = one.segment().address();
         PeerMemory seen = far.peerMemory(256, address + BYTES - 1);
         assertNotNull(seen);
@@ -74,7 +74,7 @@ class SlabsTest {
 
     @Test
     void aClosedSliceLetsNobodyInAndIsGivenToNobodyWhileThePeerIsInside() throws Exception {
-        Slice one = publish(256);
+        Slabs.Slice one = publish(256);
         long address = one.segment().address();
         PeerMemory seen = far.peerMemory(256, address);
         assertTrue(seen.tryEnter());
@@ -84,11 +84,11 @@ class SlabsTest {
         assertFalse(((PeerSlice) seen).isOpen(), "who has stayed inside learns that it is closed");
         assertFalse(seen.tryEnter(), "it is closed");
         assertNull(far.peerMemory(256, address));
-        Slice two = publish(257);
+        Slabs.Slice two = publish(257);
         assertNotEquals(address, two.segment().address(), "the peer still writes there");
         seen.segment().fill((byte) 1);
         seen.leave();
-        Slice three = publish(256);
+        Slabs.Slice three = publish(256);
         assertEquals(address, three.segment().address(), "nobody is there any more");
         assertFalse(seen.tryEnter(), "the key of the next one is the same, the slice is not");
         assertEquals(-1, three.segment().mismatch(near.slabs().allocate(BYTES).segment()), "it is zero");
@@ -98,14 +98,14 @@ class SlabsTest {
     void manySlicesTakeAFewMappingsAndDescriptors() throws Exception {
         long mappings = count("maps");
         long descriptors = count("fd");
-        List<Slice> slices = new ArrayList<>();
+        List<Slabs.Slice> slices = new ArrayList<>();
         for (int i = 0; i < 1000; i++) {
             slices.add(publish(256 + i));
             assertNotNull(far.peerMemory(256 + i, slices.get(i).segment().address()));
         }
         assertTrue(count("maps") - mappings < 50, "mappings");
         assertTrue(count("fd") - descriptors < 50, "descriptors");
-        slices.forEach(Slice::close);
+        slices.forEach(Slabs.Slice::close);
         for (int i = 0; i < 1000; i++) {
             assertEquals(0, publish(256 + i).segment().get(JAVA_BYTE, 0));
         }
@@ -115,18 +115,18 @@ class SlabsTest {
     @Test
     void anErrorAtOneSlabOfADeadLinkDoesNotKeepTheOthers() throws Exception {
         Slabs slabs = new Slabs(null);
-        Slice first = slabs.allocate(Slabs.MOST_SLICE_BYTES);
-        Slice second = slabs.allocate(Slabs.MOST_SLICE_BYTES);
-        Slice third = slabs.allocate(Slabs.MOST_SLICE_BYTES);
+        Slabs.Slice first = slabs.allocate(Slabs.MOST_SLICE_BYTES);
+        Slabs.Slice second = slabs.allocate(Slabs.MOST_SLICE_BYTES);
+        Slabs.Slice third = slabs.allocate(Slabs.MOST_SLICE_BYTES);
         assertSame(first.slab, second.slab);
         assertNotSame(first.slab, third.slab);
         third.close();
         Field busy = Slabs.Slab.class.getDeclaredField("busy");
         busy.setAccessible(true);
         Object whole = busy.get(first.slab);
-        busy.set(first.slab, new AbstractList<Slice>() {
+        busy.set(first.slab, new AbstractList<Slabs.Slice>() {
             @Override
-            public Slice get(int index) {
+            public Slabs.Slice get(int index) {
                 throw new IndexOutOfBoundsException(index);
             }
 
@@ -144,7 +144,7 @@ class SlabsTest {
         assertTrue(region(first).isClosed());
     }
 
-    private static SharedRegion region(Slice slice) throws ReflectiveOperationException {
+    private static SharedRegion region(Slabs.Slice slice) throws ReflectiveOperationException {
         Field region = Slabs.Slab.class.getDeclaredField("region");
         region.setAccessible(true);
         return (SharedRegion) region.get(slice.slab);
