@@ -39,7 +39,7 @@ class AgentJarTest {
         List<String> options = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", jar().toString());
         try (Program program = Program.start(Place.java(options, "doctor", "--json"))) {
             String output = program.awaitSuccess();
-            assertTrue(output.startsWith("{\"system\":\"Java ") && output.endsWith("]}\n"), output);
+            assertTrue(output.startsWith("{\"system\":\"Java ") && output.strip().endsWith("]}"), output);
             assertTrue(output.contains("{\"level\":\"ok\",\"subject\":\"sharedmemory\""), output);
         }
         try (Program program = Program.start(Place.java(options, "nurse"))) {
