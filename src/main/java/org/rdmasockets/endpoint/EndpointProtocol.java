@@ -199,9 +199,13 @@ final class EndpointProtocol implements Protocol {
     /** Waits for the next thing in a mailbox; {@code what} names the thing if it has not come in time. */
     <T> T take(Mailbox<T> box, long deadlineNanos, String what) throws IOException {
         Pending<T> next = compute(unused -> box.take());
-        WaitResult how = next.hasEnded() ? WaitResult.READY : readers.await(next, deadlineNanos);
-        if (!next.hasEnded()) {
-            connection.locked(() -> box.withdraw(next));
+        WaitResult how = WaitResult.READY;
+        try {
+            how = next.hasEnded() ? WaitResult.READY : readers.await(next, deadlineNanos);
+        } finally {
+            if (!next.hasEnded()) { // also after an Error: the next thing would be lost in it
+                connection.locked(() -> box.withdraw(next));
+            }
         }
         return next.outcome(how, () -> "no " + what + " has come in time");
     }

@@ -38,12 +38,28 @@ final class MessageReassembler {
         if (!InterruptibleWait.lock(turn, deadlineNanos)) {
             throw new SocketTimeoutException("no " + WHAT + " has come in time");
         }
-        return putTogether(deadlineNanos, true);
+        try {
+            return putTogether(deadlineNanos, true);
+        } finally {
+            endTurn();
+        }
     }
 
     /** The next message, null if it has not come as a whole, or another thread waits for it. */
     Message poll() throws IOException {
-        return turn.tryLock() ? putTogether(Long.MAX_VALUE, false) : null;
+        if (!turn.tryLock()) {
+            return null;
+        }
+        try {
+            return putTogether(Long.MAX_VALUE, false);
+        } finally {
+            endTurn();
+        }
+    }
+
+    private void endTurn() {
+        turn.unlock();
+        dropIfClosed();
     }
 
     /** Ends the wait of the thread that waits for a message, or of the next one if none does. */
@@ -54,7 +70,7 @@ final class MessageReassembler {
         });
     }
 
-    /** Puts a message together, of what is there unless {@code waits}. The caller has the turn, which ends. */
+    /** Puts a message together, of what is there unless {@code waits}. The caller has the turn. */
     private Message putTogether(long deadlineNanos, boolean waits) throws IOException {
         try {
             Message whole = null;
@@ -67,9 +83,6 @@ final class MessageReassembler {
                 drop(); // the rest will not come
             }
             throw e;
-        } finally {
-            turn.unlock();
-            dropIfClosed();
         }
     }
 

@@ -65,8 +65,9 @@ public final class RpcPending {
     /** Makes the call, or makes it again. A repeated one goes to the same server, or nowhere: false then. */
     private boolean begin(boolean repeat) throws RpcException {
         ClientConnection to = client.connection(backoff());
-        if (repeat && number != null && to.serverInstance() != connection.serverInstance()) {
-            return false;
+        if (repeat && !options.idempotent()
+                && (number == null || to.serverInstance() != connection.serverInstance())) {
+            return false; // without its number it could run twice
         }
         connection = to;
         if (!repeat && !options.idempotent()) {
@@ -132,8 +133,8 @@ public final class RpcPending {
      *         virtual thread was interrupted
      */
     public byte[] await() throws RpcException {
+        StackRoom.ensure(); // before the call can be over
         try {
-            StackRoom.ensure();
             while (true) {
                 CallStream now = stream;
                 waitFor(now);
@@ -173,7 +174,8 @@ public final class RpcPending {
         try {
             makeAgain(failed);
         } catch (RpcException e) {
-            throw cancelled ? new RpcException(RpcStatus.CANCELLED, CANCELLED) : e;
+            failure = cancelled ? new RpcException(RpcStatus.CANCELLED, CANCELLED) : e; // also for a later await
+            throw failure;
         }
     }
 

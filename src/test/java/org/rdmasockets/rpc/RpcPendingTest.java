@@ -188,6 +188,19 @@ class RpcPendingTest {
         }
     }
 
+    /** It has no number any more: made again, it would run a second time. */
+    @Test
+    void aSecondAwaitDoesNotMakeALostCallAgain() throws Exception {
+        RpcPending pending = client().begin("run", REQUEST, idempotent(false));
+        Await.until("the method runs", () -> runs.get() == 1);
+        target = serve();
+        carrier.close();
+        for (int i = 0; i < 2; i++) {
+            assertEquals(RpcStatus.UNAVAILABLE, assertThrows(RpcException.class, pending::await).status());
+        }
+        assertEquals(1, runs.get());
+    }
+
     private void lose(int tries) throws Exception {
         target = null;
         int before = attempts.get();

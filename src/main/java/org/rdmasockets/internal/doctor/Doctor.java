@@ -13,7 +13,8 @@ import java.util.stream.Collectors;
 
 /**
  * Tells which transports this machine and this user can have, and what each one that cannot be had needs; with an
- * address also which of them lead there, and which one a socket takes by itself. Reads and tries only.
+ * address also which of them lead there, and which one a socket takes by itself. It sends nothing, and leaves nothing
+ * behind but the directory for the names of servers, which a server would make.
  */
 public final class Doctor {
     private static final String USAGE = "doctor [--json] [HOST:PORT]";
@@ -48,7 +49,7 @@ public final class Doctor {
         }
         Object quiet = ModuleLayer.boot().findModule("java.logging").isPresent() ? quietLog() : null;
         Doctor doctor = new Doctor(new Machine(Path.of("/proc")).findings(), address);
-        out.print(json ? doctor.json() : doctor.text());
+        out.print(json ? doctor.json() : harmless(doctor.text()));
         out.flush();
         Reference.reachabilityFence(quiet);
         return doctor.leadsThere() ? 0 : 1;
@@ -122,15 +123,27 @@ public final class Doctor {
                 + (address == null ? "" : ",\"address\":" + quoted(address.toString()) + ",\"routes\":" + led) + "}\n";
     }
 
+    /** Valid in every encoding of the output, and harmless to a terminal. */
+    private static String escaped(char c) {
+        return "\\u%04x".formatted((int) c);
+    }
+
+    /** The text without characters that a terminal would obey; names of hosts and users may have them. */
+    private static String harmless(String text) {
+        StringBuilder harmless = new StringBuilder();
+        for (char c : text.toCharArray()) {
+            harmless.append(Character.isISOControl(c) && c != '\n' && c != '\r' ? escaped(c) : "" + c);
+        }
+        return harmless.toString();
+    }
+
     private static String quoted(String text) {
         StringBuilder quoted = new StringBuilder("\"");
         for (char c : text.toCharArray()) {
             if (c == '"' || c == '\\') {
                 quoted.append('\\').append(c);
-            } else if (c < ' ') {
-                quoted.append("\\u%04x".formatted((int) c));
             } else {
-                quoted.append(c);
+                quoted.append(c < ' ' || c > '~' ? escaped(c) : "" + c);
             }
         }
         return quoted.append('"').toString();

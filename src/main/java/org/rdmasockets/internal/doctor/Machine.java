@@ -112,7 +112,7 @@ final class Machine {
     private Finding openFiles() {
         String subject = "open files";
         long limit = limit("Max open files");
-        return limit >= FEW_FILES ? Finding.ok(subject, "at most " + limit)
+        return limit >= FEW_FILES ? Finding.ok(subject, limit == UNLIMITED ? "unlimited" : "at most " + limit)
                 : Finding.note(subject, "at most " + limit + ", enough for about " + limit / 4
                         + " connections: ulimit -n 65536; for a service LimitNOFILE=65536");
     }

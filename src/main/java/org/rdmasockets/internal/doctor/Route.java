@@ -41,14 +41,14 @@ record Route(Transport transport, Transport taken, long connectMicros, String fa
                 socket.connect(address, TIMEOUT_MILLIS);
                 best = Math.min(best, System.nanoTime() - start);
                 taken = socket.getOption(RdmaSocketOptions.TRANSPORT);
-            } catch (IOException e) {
+            } catch (IOException | RuntimeException e) {
                 return new Route(transport, null, 0, why(e, transport));
             }
         }
         return new Route(transport, taken, best / 1_000, null);
     }
 
-    private static String why(IOException e, Transport transport) {
+    private static String why(Exception e, Transport transport) {
         if (e instanceof UnknownHostException) {
             return "no address is known of the host " + e.getMessage();
         }

@@ -2,10 +2,11 @@ package org.rdmasockets.internal.ffi;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import org.rdmasockets.internal.lock.StackRoom;
+import org.rdmasockets.internal.lock.VarHandles;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -16,6 +17,7 @@ import org.rdmasockets.verbs.VerbsException;
  * <p>The eventfds are in the set as well: a thread that hears of another's hands it on by waiting again.
  */
 public final class EpollWait extends Guard {
+    private static final VarHandle WOKEN = VarHandles.of(MethodHandles.lookup(), "woken", boolean.class);
     private static final int BATCH = 64;
 
     private final Epoll set;
@@ -30,7 +32,7 @@ public final class EpollWait extends Guard {
     private final MemorySegment counter = Arena.ofAuto().allocate(Long.BYTES, Long.BYTES);
     private final Captured captured = new Captured(Arena.ofAuto());
     /** Whether {@link #wakeup} was called, and no wait has ended since. */
-    private final AtomicBoolean woken = new AtomicBoolean();
+    private volatile boolean woken;
     /** Whether a thread waits, or is about to. */
     private volatile boolean inside;
 
@@ -73,7 +75,7 @@ public final class EpollWait extends Guard {
             return awaitSockets(timeoutMillis);
         } finally {
             inside = false;
-            if (woken.getAndSet(false)) {
+            if ((boolean) WOKEN.getAndSet(this, false)) {
                 Posix.readCounter(eventDescriptor, counter);
             }
             leave();
@@ -86,7 +88,7 @@ public final class EpollWait extends Guard {
         boolean looked = timeoutMillis == 0;
         while (true) {
             int found = (int) Posix.EPOLL_WAIT.call(captured, set.descriptor, events.address(), BATCH,
-                    woken.get() || isClosed() ? 0 : remaining);
+                    woken || isClosed() ? 0 : remaining);
             if (found < 0 && found != -Errno.EINTR.number()) { // a signal does not end the wait
                 throw Posix.EPOLL_WAIT.failure(-found, "");
             }
@@ -104,7 +106,7 @@ public final class EpollWait extends Guard {
                 long passed = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
                 remaining = (int) Math.max(0, timeoutMillis - passed);
             }
-            if (sockets > 0 || remaining == 0 && looked || disturbed || woken.get() || isClosed()) {
+            if (sockets > 0 || remaining == 0 && looked || disturbed || woken || isClosed()) {
                 return sockets;
             }
             // Once more when the time is over: Linux 5.1 to 5.10 may tell of nothing what ended the wait in time.
@@ -131,14 +133,21 @@ public final class EpollWait extends Guard {
 
     /** Ends a wait in progress, or the next one, early. Never blocks; harmless when closed. */
     public void wakeup() {
-        StackRoom.ensureSection(); // the count has to follow the flag
-        if (!woken.getAndSet(true) && inside && enter()) {
-            boolean counted = false;
+        if (!(boolean) WOKEN.getAndSet(this, true) && inside) {
+            try {
+                writeCounter();
+            } catch (Throwable e) {
+                woken = false; // no call, as the stack may be at its end: else no thread would ever wake it
+                throw e;
+            }
+        }
+    }
+
+    private void writeCounter() {
+        if (enter()) {
             try {
                 Posix.writeCounter(eventDescriptor);
-                counted = true;
             } finally {
-                woken.compareAndSet(!counted, false); // else no thread would ever wake it
                 leave();
             }
         }

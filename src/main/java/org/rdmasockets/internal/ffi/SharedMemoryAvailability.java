@@ -99,7 +99,11 @@ public final class SharedMemoryAvailability {
     /** A limit of this process, as {@code ulimit} sets it: a number, or {@code unlimited}. Throws if it is hidden. */
     public static String limit(String name) throws IOException {
         String limits = read(LIMITS);
-        return new StringTokenizer(limits.substring(limits.indexOf(name) + name.length())).nextToken();
+        int at = limits.indexOf(name);
+        if (at < 0) {
+            throw new IOException(LIMITS + " does not tell " + name);
+        }
+        return new StringTokenizer(limits.substring(at + name.length())).nextToken();
     }
 
     /**

@@ -134,7 +134,9 @@ abstract class NativeHandle implements AutoCloseable {
 
     /** Waits until no control call is in progress; the monitor is held. */
     final void awaitCalls() {
-        awaitWhile(() -> calls > 0);
+        if (calls > 0) { // else no lambda: without memory or stack a close must not fail here
+            awaitWhile(() -> calls > 0);
+        }
     }
 
     /** Waits until something is over, of which notifyAll tells; the monitor is held. Keeps an interrupt. */

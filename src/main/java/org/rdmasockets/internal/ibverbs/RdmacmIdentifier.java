@@ -399,7 +399,9 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     /** Waits until no call and no handler uses this; a handler that closes its own identifier is not waited for. */
     private synchronized void awaitCallsAndHandler() {
         awaitCalls();
-        awaitWhile(() -> dispatcher != null && dispatcher != Thread.currentThread());
+        if (dispatcher != null && dispatcher != Thread.currentThread()) {
+            awaitWhile(() -> dispatcher != null && dispatcher != Thread.currentThread());
+        }
     }
 
     @Override

@@ -1,11 +1,13 @@
 package org.rdmasockets.internal.sharedmemory;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import org.rdmasockets.internal.lock.StackRoom;
+import org.rdmasockets.internal.lock.VarHandles;
 import org.rdmasockets.internal.sharedmemory.link.LinkHub.HubWaiter;
 import org.rdmasockets.verbs.EventPoller;
 import org.rdmasockets.verbs.EventSource;
@@ -18,6 +20,8 @@ import org.rdmasockets.verbs.VerbsException;
  * last time; a thread that makes a source ready does so before it looks whether a thread waits.
  */
 final class SharedMemoryEventPoller implements EventPoller {
+    private static final VarHandle WAITING = VarHandles.of(MethodHandles.lookup(), "waiting", boolean.class);
+
     private final SharedMemoryFabric fabric;
     private final HubWaiter waiter;
     /** The sources to wait for; guarded by this. */
@@ -27,7 +31,7 @@ final class SharedMemoryEventPoller implements EventPoller {
     /** Whether {@link #wakeup} was called and no wait has ended for it. */
     private final AtomicBoolean woken = new AtomicBoolean();
     /** Whether a thread waits, or is about to; pairs with the fence that {@link #signal} makes by reading it. */
-    private final AtomicBoolean waiting = new AtomicBoolean();
+    private volatile boolean waiting;
     private volatile boolean closed;
 
     /** A poller without sources; throws if no descriptor can be had. */
@@ -84,7 +88,7 @@ final class SharedMemoryEventPoller implements EventPoller {
 
     /** Waits for other processes unless there is something to do here, and does what they ask for. */
     private void serveLinks(long remaining) throws VerbsException {
-        waiting.set(true);
+        waiting = true;
         boolean idle = !anyReady() && !woken.get() && !closed && !fabric.links.isBusy();
         boolean rung;
         try {
@@ -95,7 +99,7 @@ final class SharedMemoryEventPoller implements EventPoller {
             }
             throw e;
         } finally {
-            waiting.set(false);
+            waiting = false;
         }
         if (rung) {
             waiter.drain();
@@ -151,15 +155,12 @@ final class SharedMemoryEventPoller implements EventPoller {
 
     /** Makes the waiting thread look again; cheap when none waits. */
     void signal() {
-        if (waiting.get()) {
-            StackRoom.ensureSection(); // a thread that is no longer said to wait has to be woken
-            if (waiting.getAndSet(false)) {
-                try {
-                    waiter.wakeup();
-                } catch (Throwable e) {
-                    waiting.set(true); // it waits yet
-                    throw e;
-                }
+        if (waiting && (boolean) WAITING.getAndSet(this, false)) {
+            try {
+                waiter.wakeup();
+            } catch (Throwable e) {
+                waiting = true; // it waits yet; no call, as the stack may be at its end
+                throw e;
             }
         }
     }

@@ -336,11 +336,11 @@ public final class RdmaSocketImpl extends SocketImpl {
             if (accepted.becomeAccepted(made, inherited)) {
                 return;
             }
+            made.close();
         } catch (Throwable e) {
             made.close(0); // an Error: no socket has it, and its peer must not wait
             throw e;
         }
-        made.close();
         accepted.ensureOpen();
         throw new SocketException("Already connected");
     }
@@ -363,8 +363,12 @@ public final class RdmaSocketImpl extends SocketImpl {
             adoptConnection(made, Acceptor.REASON);
             tell();
         }
-        if (unused != null) {
-            unused.close(); // without the lock: its port may take a moment to be free
+        try {
+            if (unused != null) {
+                unused.close(); // without the lock: its port may take a moment to be free
+            }
+        } catch (RuntimeException | Error e) {
+            return true; // its port stays taken, but this socket has its connection
         }
         return true;
     }

@@ -207,7 +207,7 @@ public final class CompletionInbox {
      */
     public WaitResult awaitAndEnter(Role role, long deadlineNanos) {
         assert !protocolLock.isHeldByCurrentThread() : "a wait would park with the protocol lock";
-        StackRoom.ensure(); // before anything is changed
+        StackRoom.ensureSection(); // before anything is changed; no more, for callers hold locks and have the rest
         Waiter waiter = role == Role.READER ? reader : writer();
         try {
             if (spin(role, waiter, deadlineNanos)) {

@@ -226,10 +226,14 @@ public final class CompletionPoller implements AutoCloseable {
      */
     public void tickSoon() {
         tickWanted = true;
+        wakeIfPossible();
+    }
+
+    private void wakeIfPossible() {
         try {
             events.wakeup();
         } catch (Error e) {
-            return; // the thread sees it when it is woken next
+            return; // the thread sees what is wanted when it is woken next
         }
     }
 
@@ -252,14 +256,14 @@ public final class CompletionPoller implements AutoCloseable {
      * threads from outside have their turn.
      */
     public void relay(Thread parked) {
-        StackRoom.ensureSection(); // an offer that was begun has to end; a caller that waits has room for this
         boolean relays = false;
         try {
+            StackRoom.ensureSection(); // an offer that was begun has to end; a caller that waits has room for this
             relays = relayed.offer(parked);
             if (relays) {
                 events.wakeup();
             }
-        } catch (Error e) { // no memory to grow, or to wake the poller: the thread is no less to be woken
+        } catch (Error e) { // no room or memory to grow, or to wake the poller: the thread is no less to be woken
             relays = false;
         }
         // A failure is noted before the poller's last look at the queue, so one of the two unparks.
@@ -280,7 +284,7 @@ public final class CompletionPoller implements AutoCloseable {
     /** Lets the poller look after all shards: something was thrown, so a duty to arm, or to wake, may be undone. */
     void lookAtAll() {
         looksAtAll = true;
-        events.wakeup();
+        wakeIfPossible(); // the caller has an error of its own to throw
     }
 
     /** Makes the events of a new shard known. */

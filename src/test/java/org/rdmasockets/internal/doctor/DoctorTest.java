@@ -118,4 +118,11 @@ class DoctorTest {
         assertEquals(2, doctor("a:1", "b:2").status);
         assertEquals(1, doctor("[::1]:1").status);
     }
+
+    @Test
+    void aTerminalObeysNoNameAndJsonIsAscii() {
+        Said said = doctor("a\u001b[2J\u009b\u00e9:1");
+        assertTrue(said.text.contains("a\\u001b[2J\\u009b\u00e9"), said.text);
+        assertTrue(doctor("--json", "a\u001b\u00e9:1").text.chars().allMatch(c -> c == '\n' || c >= ' ' && c <= '~'));
+    }
 }

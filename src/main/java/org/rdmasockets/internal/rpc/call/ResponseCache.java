@@ -47,7 +47,7 @@ final class ResponseCache {
         private Frame answer;
         private long answeredNanos;
         private long weight = ENTRY_BYTES;
-        /** The connection that wants the answer: the last that has asked. */
+        /** The connection that wants the answer: the youngest that has asked. */
         private ServerConnection connection;
         private int callId;
 
@@ -111,8 +111,11 @@ final class ResponseCache {
         acknowledge(client, call.answered);
         Entry entry = client.calls.get(call.number);
         if (entry != null) {
-            entry.connection = connection;
-            entry.callId = call.call;
+            // A frame of an older connection was read late: its client is gone from there.
+            if (entry.connection == null || connection.beganNanos - entry.connection.beganNanos >= 0) {
+                entry.connection = connection;
+                entry.callId = call.call;
+            }
             return new Finding(Verdict.KNOWN, entry, entry.answer);
         }
         if (call.number <= client.floor) {
@@ -121,9 +124,10 @@ final class ResponseCache {
         entry = new Entry(client, call.number);
         entry.connection = connection;
         entry.callId = call.call;
+        Finding found = new Finding(Verdict.RUN, entry, null); // before the call is remembered: then it has to be ended
         client.calls.put(call.number, entry);
         weigh(client, ENTRY_BYTES);
-        return new Finding(Verdict.RUN, entry, null);
+        return found;
     }
 
     /** The client has said that it has all answers below a number. */

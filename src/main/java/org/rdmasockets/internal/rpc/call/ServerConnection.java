@@ -29,6 +29,8 @@ final class ServerConnection extends CallConnection {
 
     private final CallServer server;
     private ResponseCache.Client client;
+    /** When it began, by {@code System.nanoTime}: of two connections of a client the younger one is its present one. */
+    final long beganNanos = System.nanoTime();
     /**
      * READS or RUNS in the lowest bit, above it a count of readers and runs: a thread that finds another count is not
      * the reader any more.
@@ -125,10 +127,10 @@ final class ServerConnection extends CallConnection {
         if (frame.metadata != null) {
             call.headersArrived(frame.metadata);
         }
-        if (!admit(call, frame)) {
-            return turn;
-        }
         try {
+            if (!admit(call, frame)) {
+                return turn;
+            }
             CallMethod method = server.method(frame.text);
             if (method == null) {
                 call.finish(Code.UNIMPLEMENTED, "the server has no method " + frame.text, null, null);

@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.internal.rpc.call.ResponseCache.Finding;
 import org.rdmasockets.internal.rpc.call.ResponseCache.Verdict;
@@ -29,6 +32,29 @@ class ResponseCacheTest {
         frame.number = number;
         frame.answered = answered;
         return memory.find(client, frame, null);
+    }
+
+    private static Frame call(int flags, int id) {
+        Frame frame = new Frame(Frame.CALL, Frame.NUMBERED | flags, id);
+        frame.number = 1;
+        return frame;
+    }
+
+    /** The server comes to read a connection that its client has lost when the repeat has come over the next one. */
+    @Test
+    void aFrameOfALostConnectionDoesNotTakeTheAnswerFromItsRepeat() throws IOException {
+        try (CallServer server = new CallServer(EndpointCarrier.listen(new InetSocketAddress(
+                InetAddress.getLoopbackAddress(), 0), 1 << 20), name -> null, CallServer.Settings.DEFAULT)) {
+            ServerConnection lost = new ServerConnection(server, null);
+            ServerConnection present = new ServerConnection(server, null);
+            ResponseCache.Client client = memory.arrive("a", 0);
+            Finding run = memory.find(client, call(Frame.REPEAT, 7), present);
+            assertEquals(Verdict.RUN, run.verdict());
+            assertEquals(Verdict.KNOWN, memory.find(client, call(0, 3), lost).verdict());
+            ResponseCache.Address to = memory.answered(run.entry(), new Frame(Frame.MESSAGE, Frame.LAST, 7));
+            assertSame(present, to.connection());
+            assertEquals(7, to.callId());
+        }
     }
 
     private static Frame run(ResponseCache memory, ResponseCache.Client client, long number, long answered) {
