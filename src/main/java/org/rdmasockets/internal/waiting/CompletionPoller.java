@@ -226,14 +226,10 @@ public final class CompletionPoller implements AutoCloseable {
      */
     public void tickSoon() {
         tickWanted = true;
-        wakeIfPossible();
-    }
-
-    private void wakeIfPossible() {
         try {
             events.wakeup();
         } catch (Error e) {
-            return; // the thread sees what is wanted when it is woken next
+            return; // the thread sees it when it is woken next
         }
     }
 
@@ -284,7 +280,11 @@ public final class CompletionPoller implements AutoCloseable {
     /** Lets the poller look after all shards: something was thrown, so a duty to arm, or to wake, may be undone. */
     void lookAtAll() {
         looksAtAll = true;
-        wakeIfPossible(); // the caller has an error of its own to throw
+        try {
+            events.wakeup();
+        } catch (Error e) {
+            return; // the caller has an error of its own to throw, and the thread looks when it is woken next
+        }
     }
 
     /** Makes the events of a new shard known. */
