@@ -63,12 +63,16 @@ final class ConnectionEvents implements ConnectionHandler, InterruptibleWait.Wai
             steps.add(step);
             addedMillis = millis();
         }
+        wake();
+        return null;
+    }
+
+    private void wake() {
         Thread waiting = waiter;
         if (waiting != null && waiting != Thread.currentThread()) {
             told = true;
             poller.wake(waiting);
         }
-        return null;
     }
 
     /** Takes the next event, or {@link #CANCELLED}; null when the time is over. One thread at a time. */
