@@ -1,7 +1,6 @@
 package org.rdmasockets.internal.doctor;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -133,15 +132,10 @@ final class Machine {
     /** The soft limit of this process, by its name in {@code /proc/self/limits}. */
     private long limit(String name) {
         try {
-            for (String line : Files.readAllLines(proc.resolve("self/limits"))) {
-                if (line.startsWith(name)) {
-                    String soft = line.substring(name.length()).strip().split("\\s+")[0];
-                    return soft.equals("unlimited") ? UNLIMITED : Long.parseLong(soft);
-                }
-            }
+            String soft = SharedMemoryAvailability.limit(proc.resolve("self/limits"), name);
+            return soft.equals("unlimited") ? UNLIMITED : Long.parseLong(soft);
         } catch (IOException | NumberFormatException e) {
             return UNLIMITED; // a sandbox that hides the limits; what fails for them says so
         }
-        return UNLIMITED;
     }
 }

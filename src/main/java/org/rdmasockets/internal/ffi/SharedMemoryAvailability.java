@@ -98,10 +98,15 @@ public final class SharedMemoryAvailability {
 
     /** A limit of this process, as {@code ulimit} sets it: a number, or {@code unlimited}. Throws if it is hidden. */
     public static String limit(String name) throws IOException {
-        String limits = read(LIMITS);
+        return limit(LIMITS, name);
+    }
+
+    /** As {@link #limit(String)}, from a file of that form. */
+    public static String limit(Path file, String name) throws IOException {
+        String limits = read(file);
         int at = limits.indexOf(name);
         if (at < 0) {
-            throw new IOException(LIMITS + " does not tell " + name);
+            throw new IOException(file + " does not tell " + name);
         }
         return new StringTokenizer(limits.substring(at + name.length())).nextToken();
     }

@@ -9,6 +9,10 @@ package org.rdmasockets.internal.lock;
  * interpreter would need for it, also in code of both compilers, which may have to go back to the interpreter there.
  * {@link #ensure} has {@value #BYTES} bytes of local variables that are never used: compiled, that is a store to each
  * of eight pages; interpreted, it takes a microsecond.
+ *
+ * <p>Only an entry of the library asks for the room of a whole call; code inside it asks for a section. The compiler
+ * may put the method that asks into a caller, at whose entry the check stands then: inside a call the larger one would
+ * fail where locks are held and half of a change is made.
  */
 public final class StackRoom {
     /** The room for a call of an application: about 250 frames of the interpreter. */
