@@ -97,11 +97,6 @@ class RdmaDatagramSocketOnDeviceTest extends RdmaDatagramSocketContract {
         assertTrue(is(used) || used.getOption(RdmaSocketOptions.TRANSPORT).is(Transport.UDP));
     }
 
-    @Override
-    boolean isInOrder() {
-        return !ABLE;
-    }
-
     private boolean is(DatagramSocket socket) throws IOException {
         return socket.getOption(RdmaSocketOptions.TRANSPORT).is(ABLE ? Transport.IBVERBS : Transport.UDP);
     }

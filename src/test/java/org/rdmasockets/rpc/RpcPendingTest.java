@@ -66,8 +66,12 @@ class RpcPendingTest {
 
     /** A server whose method counts its runs, and ends when it may. */
     private RpcServer serve() throws IOException {
+        return serve(RpcServer.builder());
+    }
+
+    private RpcServer serve(RpcServer.Builder builder) throws IOException {
         InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-        RpcServer server = RpcServer.builder().unary("run", (request, call) -> {
+        RpcServer server = builder.unary("run", (request, call) -> {
             runs.incrementAndGet();
             mayEnd.acquire();
             return request;
@@ -78,7 +82,11 @@ class RpcPendingTest {
     }
 
     private RpcClient client() throws IOException {
-        target = serve();
+        return client(serve());
+    }
+
+    private RpcClient client(RpcServer server) throws IOException {
+        target = server;
         RpcClient client = RpcClient.builder().connect(this::connect);
         resources.add(client);
         return client;
@@ -93,9 +101,13 @@ class RpcPendingTest {
         if (to == null) {
             throw new ConnectException("a test has no server now");
         }
-        carrier = sessions ? SessionHub.connect(new DatagramSocket(), to.localAddress(), MAX_MESSAGE, limitNanos)
-                : EndpointCarrier.connect(to.localAddress(), MAX_MESSAGE, limitNanos);
+        carrier = connect(to, limitNanos);
         return carrier;
+    }
+
+    private Carrier connect(RpcServer to, long limitNanos) throws IOException {
+        return sessions ? SessionHub.connect(new DatagramSocket(), to.localAddress(), MAX_MESSAGE, limitNanos)
+                : EndpointCarrier.connect(to.localAddress(), MAX_MESSAGE, limitNanos);
     }
 
     private RpcPending begin(RpcClient client, RpcOptions options) throws Exception {
@@ -199,6 +211,24 @@ class RpcPendingTest {
             assertEquals(RpcStatus.UNAVAILABLE, assertThrows(RpcException.class, pending::await).status());
         }
         assertEquals(1, runs.get());
+    }
+
+    /** The server has forgotten the client meanwhile: it could not tell whether a repeated call has run. */
+    @Test
+    void aCallAfterAnIdleConnectionWasLostIsNotARepeatedOne() throws Exception {
+        RpcServer server = serve(RpcServer.builder().answerMemory(4096, Duration.ofNanos(1)));
+        RpcClient client = client(server);
+        mayEnd.release(2);
+        assertArrayEquals(REQUEST, client.call("run", REQUEST));
+        long alone = server.rememberedBytes();
+        carrier.close();
+        Await.until("the server forgets the client", () -> {
+            try (RpcClient other = RpcClient.builder().connect(limit -> connect(server, limit))) {
+                return server.rememberedBytes() <= alone && other.isConnected();
+            }
+        }, server::rememberedBytes);
+        assertArrayEquals(REQUEST, client.call("run", REQUEST));
+        assertEquals(2, runs.get());
     }
 
     private void lose(int tries) throws Exception {

@@ -195,6 +195,9 @@ abstract class CallConnection {
             }
             return true; // the call has heard of the failure
         } catch (IOException | RuntimeException | Error e) {
+            if (call != null && e instanceof Carrier.NotSentException) {
+                neverSent(call, frame);
+            }
             fail("cannot send", e);
             return true;
         } finally {
@@ -275,6 +278,9 @@ abstract class CallConnection {
 
     /** A call has got a listener, for which a client has to read. */
     void onListener(CallStream call) {}
+
+    /** A frame of a call met a connection that was over: the peer never sees it. */
+    void neverSent(CallStream call, Frame frame) {}
 
     /** So many bytes more, or fewer, have arrived and wait. A client's requests and windows bound them. */
     void onHeld(long bytes) {}

@@ -13,7 +13,8 @@ public interface Carrier extends AutoCloseable {
      * for that is over. If another thread is sending, the frame may be held instead: {@link #flush} has to follow.
      *
      * @throws IOException {@code SocketTimeoutException} if the deadline is over, {@code InterruptedIOException} if
-     *         this virtual thread was interrupted, and nothing was sent; any other if the connection is over
+     *         this virtual thread was interrupted, and nothing was sent; any other if the connection is over:
+     *         {@link NotSentException} if it was so before
      */
     void send(Frame frame, long deadlineNanos) throws IOException;
 
@@ -66,6 +67,16 @@ public interface Carrier extends AutoCloseable {
     /** Ends the connection: threads that send or receive are told so. Idempotent, does not block. */
     @Override
     void close();
+
+    /** The connection was over before anything of a frame was sent: the peer never sees it. */
+    final class NotSentException extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        /** For a connection that is over for a reason. */
+        public NotSentException(String reason) {
+            super(reason);
+        }
+    }
 
     /** Where carriers come from. */
     interface Listener extends AutoCloseable {

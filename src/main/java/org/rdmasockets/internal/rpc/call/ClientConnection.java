@@ -425,6 +425,15 @@ public final class ClientConnection extends CallConnection {
         }
     }
 
+    @Override
+    void neverSent(CallStream call, Frame frame) {
+        if (frame.kind == Frame.CALL && !frame.has(Frame.REPEAT)) { // a repeated one may have run before
+            over(call);
+            call.end(Code.UNAVAILABLE, "the connection was lost before the call", null, Frame.NOT_BEGUN);
+            call.signal();
+        }
+    }
+
     private void lose(CallStream call, IOException reason) {
         over(call);
         call.end(Code.UNAVAILABLE, "the connection to the server was lost: " + reason.getMessage(), null, -1);

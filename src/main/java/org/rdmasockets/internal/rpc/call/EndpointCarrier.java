@@ -7,6 +7,7 @@ import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import org.rdmasockets.endpoint.EndpointException;
 import org.rdmasockets.endpoint.LocalRegion;
 import org.rdmasockets.endpoint.Message;
 import org.rdmasockets.endpoint.Pending;
@@ -123,8 +124,9 @@ public final class EndpointCarrier implements Carrier {
                 post();
                 sendLong(frame, size, deadlineNanos);
             }
-        } catch (IllegalStateException e) {
-            throw new IOException("the connection is closed", e); // and its memory with it
+        } catch (IllegalStateException e) { // its memory is closed with it
+            throw size <= SLOT_BYTES ? notSent("the connection is closed", e)
+                    : new IOException("the connection is closed", e);
         } catch (Error e) {
             spoil();
             throw e;
@@ -199,8 +201,22 @@ public final class EndpointCarrier implements Carrier {
             gathered.clear();
             held = 0;
         }
-        pending[slot] = endpoint.startSend(size == SLOT_BYTES ? slots[slot] : slots[slot].slice(0, size));
+        pending[slot] = start(size == SLOT_BYTES ? slots[slot] : slots[slot].slice(0, size));
         next = (slot + 1) % SLOTS;
+    }
+
+    private Pending<?> start(LocalRegion message) throws NotSentException {
+        try {
+            return endpoint.startSend(message);
+        } catch (EndpointException e) {
+            throw notSent(e.getMessage(), e);
+        }
+    }
+
+    private static NotSentException notSent(String reason, Exception cause) {
+        NotSentException over = new NotSentException(reason);
+        over.initCause(cause);
+        return over;
     }
 
     /** sendLock held: waits until the message that had the next slot before is with the peer. */
@@ -264,7 +280,7 @@ public final class EndpointCarrier implements Carrier {
             if (frame.message != null) {
                 region.put(head.length, frame.message, frame.message.length);
             }
-            longPending = endpoint.startSend(region);
+            longPending = start(region);
             goesOn = !isSent(deadlineNanos);
         } finally {
             if (goesOn) {

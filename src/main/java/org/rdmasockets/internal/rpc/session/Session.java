@@ -122,6 +122,13 @@ final class Session {
         return failure;
     }
 
+    /** Fails if the peer has been silent for too long, as seen by a process that slept, too. */
+    void expire(long now) {
+        if (now - heardAt >= DEAD) {
+            fail("the peer has said nothing for " + DEAD / MILLI / 1000 + " s");
+        }
+    }
+
     void fail(String reason) {
         if (failure == null) {
             failure = reason;
@@ -376,11 +383,8 @@ final class Session {
 
     /** Writes the next packet that has to go out now; false if there is none. */
     boolean next(ByteBuffer to, long now) {
+        expire(now);
         if (failure != null) {
-            return false;
-        }
-        if (now - heardAt >= DEAD) {
-            fail("the peer has said nothing for " + DEAD / MILLI / 1000 + " s");
             return false;
         }
         if (timer <= now) {

@@ -701,9 +701,11 @@ public final class SessionHub {
                 if (!frame.isShort()) {
                     awaitRoom(deadlineNanos);
                 }
+                long now = System.nanoTime();
+                session.expire(now); // before it has the message: then the peer never sees that
                 ensureOpen();
                 session.send(message);
-                pump(System.nanoTime());
+                pump(now);
             } catch (Error e) {
                 session.fail("a message could not be sent: " + e); // half of it may be
                 throw e;
@@ -726,9 +728,9 @@ public final class SessionHub {
             }
         }
 
-        private void ensureOpen() throws IOException {
+        private void ensureOpen() throws NotSentException {
             if (session.failure() != null || closing) {
-                throw new IOException(session.failure() == null ? "this end is closed" : session.failure());
+                throw new NotSentException(session.failure() == null ? "this end is closed" : session.failure());
             }
         }
 

@@ -74,6 +74,16 @@ class SessionModelTest {
         }
     }
 
+    /** A process that slept finds its peer silent before a message is queued, which therefore never goes out. */
+    @Test
+    void aPeerThatWasSilentForTooLongIsGone() {
+        Session session = new Session(1, 2, PAYLOAD, MAX_MESSAGE, WAITING, 0);
+        session.expire(19_999_999_999L);
+        assertNull(session.failure());
+        session.expire(20_000_000_000L);
+        assertEquals("the peer has said nothing for 20 s", session.failure());
+    }
+
     /** Plays one run; SessionMutantsTest does so with a Session that is wrong. */
     static void run(long seed, long packets, int loss, int repeats, int damage) {
         Random random = new Random(seed);
