@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -35,7 +36,16 @@ final class Companion implements AutoCloseable {
 
     /** One that listens over shared memory, or with {@code auto} on every transport and address. */
     Companion(String... arguments) throws IOException, InterruptedException {
-        program = Program.java(Companion.class.getName(), arguments);
+        this(List.of(), arguments);
+    }
+
+    /**
+     * Likewise, with options of its JVM.
+     */
+    Companion(List<String> options, String... arguments) throws IOException, InterruptedException {
+        List<String> all = new ArrayList<>(List.of("-XX:TieredStopAtLevel=1"));
+        all.addAll(options);
+        program = Program.java(all, Companion.class.getName(), arguments);
         port = Integer.parseInt(program.awaitLine("listening"));
         for (int i = 0; i < CONNECTIONS; i++) {
             Socket socket = Neighbours.connect(port);

@@ -18,7 +18,7 @@ import org.rdmasockets.internal.sharedmemory.ChildJvm;
 /**
  * Another user attacks a serving process while this one exchanges data with it. See {@code src/test/strangers}. In the
  * second half of the time the file of the listener's name is open to every user, so that the hub's own defence is
- * tested, too.
+ * tested, too. Then the same again with a process that permits the user.
  */
 final class Strangers {
     private static final int SECONDS = 120;
@@ -48,7 +48,12 @@ final class Strangers {
      * @return a summary
      */
     static String run(int seconds, double leastRate) throws Exception {
-        try (Companion companion = new Companion("auto")) {
+        return "not permitted: " + run(seconds, leastRate, List.of()) + "\npermitted: "
+                + run(seconds, leastRate, List.of("-Dorg.rdmasockets.shared.users=65534"));
+    }
+
+    private static String run(int seconds, double leastRate, List<String> options) throws Exception {
+        try (Companion companion = new Companion(options, "auto")) {
             companion.assertServes();
             Path name = Descriptors.named("*-" + companion.port());
             int half = Math.max(1, seconds / 2);

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import org.rdmasockets.RdmaDevices;
 import org.rdmasockets.internal.ffi.SharedMemoryAvailability;
+import org.rdmasockets.internal.ffi.SharingPolicy;
 import org.rdmasockets.internal.ffi.SocketDirectory;
 import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.verbs.Device;
@@ -45,13 +46,13 @@ final class Machine {
 
     private static Finding sharedMemory() {
         return Providers.sharedMemory().unavailability().map(reason -> Finding.problem("sharedmemory", reason))
-                .orElse(Finding.ok("sharedmemory", "processes of this user on this host can share memory"));
+                .orElse(Finding.ok("sharedmemory", "processes on this host can share memory"));
     }
 
     private static Finding directory() {
         try {
             return Finding.ok("directory", SocketDirectory.own().path()
-                    + " has the names of servers; only processes of the user that owns it share memory");
+                    + " has the names of servers; this process shares memory with " + SharingPolicy.current());
         } catch (VerbsException e) {
             return Finding.problem("directory", e.getMessage());
         } catch (RuntimeException | LinkageError e) { // no native access: the first finding says so

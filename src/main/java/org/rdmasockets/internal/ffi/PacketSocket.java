@@ -5,14 +5,17 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.Objects;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
  * A Unix domain socket of type {@code SOCK_SEQPACKET}: packets in order, descriptors with them, and the end of the
  * stream when the peer's process ends, however it ends. Never waits; closed on exec. A name is the path of a file,
- * which only its owner may connect to and which outlives the socket; {@link SocketDirectory} takes care of that.
+ * which only its owner may connect to, unless {@link SharingPolicy} permits others, and which outlives the socket;
+ * {@link SocketDirectory} takes care of that.
  */
 public final class PacketSocket extends Guard {
     private static final int TYPE = Posix.SOCK_SEQPACKET | Posix.SOCK_NONBLOCK | Posix.SOCK_CLOEXEC;
@@ -26,11 +29,13 @@ public final class PacketSocket extends Guard {
     private static final int CREDENTIALS_BYTES = 12;
     private static final int EINTR = Errno.EINTR.number();
 
+    private static final int MOST_GROUPS = 1024;
+
     /**
-     * The peer's process and user when it connected or began to listen ({@code struct ucred}), as this process sees
-     * them.
+     * The peer's process, user and group when it connected or began to listen ({@code struct ucred}), as this process
+     * sees them; the process is 0 if it has no number here, in another PID namespace.
      */
-    public record Peer(int process, int user) {}
+    public record Peer(int process, int user, int group) {}
 
     final int descriptor;
     /** Whether others may have put packets into it, whose descriptors are closed with it: that can last. */
@@ -59,11 +64,24 @@ public final class PacketSocket extends Guard {
             socket.passDescriptors(0);
             socket.give(Posix.BIND, name);
             socket.shared = true;
+            if (SharingPolicy.current().isForOthers()) {
+                admitOthers(name);
+            }
             Posix.LISTEN.check("name=" + name, socket.descriptor, backlog);
             return socket;
         } catch (Throwable e) {
             socket.close();
             throw e;
+        }
+    }
+
+    /** Lets other users connect, after bind, which applies the umask: each is looked at as it is accepted. */
+    private static void admitOthers(String name) throws VerbsException {
+        try {
+            Files.setPosixFilePermissions(Path.of(name), PosixFilePermissions.fromString("rw-rw-rw-"));
+        } catch (IOException e) {
+            throw new VerbsException("chmod", Errno.EACCES.number(), "name=" + name,
+                    "other users cannot connect: " + e.getMessage());
         }
     }
 
@@ -87,7 +105,10 @@ public final class PacketSocket extends Guard {
     /** Gives a function the address of a name. */
     private void give(NativeFunction function, String name) throws VerbsException {
         byte[] path = name.getBytes(StandardCharsets.UTF_8);
-        Objects.checkIndex(path.length, MAX_NAME_BYTES + 1);
+        if (path.length > MAX_NAME_BYTES) {
+            throw new VerbsException("bind", Errno.ENAMETOOLONG.number(), "name=" + name, "the path of a socket has at most "
+                    + MAX_NAME_BYTES + " bytes: use a directory with a shorter name");
+        }
         try (Arena arena = Arena.ofConfined()) {
             int bytes = PATH_OFFSET + path.length + 1;
             MemorySegment address = arena.allocate(bytes, Short.BYTES);
@@ -133,7 +154,75 @@ public final class PacketSocket extends Guard {
             ByteBuffer fields = Posix.buffer(answer).putInt(CREDENTIALS_BYTES, CREDENTIALS_BYTES);
             Posix.GETSOCKOPT.check("option=SO_PEERCRED", descriptor, Posix.SOL_SOCKET, Posix.SO_PEERCRED,
                     answer.address(), answer.address() + CREDENTIALS_BYTES);
-            return new Peer(fields.getInt(0), fields.getInt(Integer.BYTES));
+            return new Peer(fields.getInt(0), fields.getInt(Integer.BYTES), fields.getInt(2 * Integer.BYTES));
+        }
+    }
+
+    /** Whether the peer, when it connected or began to listen, was in one of these groups beside its own. */
+    boolean isPeerIn(int[] groups) {
+        try (Arena arena = Arena.ofConfined()) {
+            int bytes = MOST_GROUPS * Integer.BYTES;
+            ByteBuffer fields = option(arena, Posix.SO_PEERGROUPS, bytes);
+            for (int i = 0; fields != null && i < fields.getInt(bytes) / Integer.BYTES; i++) {
+                if (SharingPolicy.contains(groups, fields.getInt(i * Integer.BYTES))) {
+                    return true;
+                }
+            }
+            return false;
+        }
+    }
+
+    /** The value of an option and behind so many bytes its length; null if the kernel does not know it. */
+    private ByteBuffer option(Arena arena, int option, int bytes) {
+        MemorySegment answer = arena.allocate(bytes + Integer.BYTES, Long.BYTES);
+        ByteBuffer fields = Posix.buffer(answer).putInt(bytes, bytes);
+        return Posix.GETSOCKOPT.call(descriptor, Posix.SOL_SOCKET, option, answer.address(), answer.address() + bytes)
+                < 0 ? null : fields;
+    }
+
+    /**
+     * Tells the peer's process from all others for as long as this host runs: its number, which is not used again while
+     * a link to it stands, or for one without a number here the inode of its descriptor ({@code SO_PEERPIDFD}), negated;
+     * 0 if the kernel tells neither.
+     */
+    public long identity(Peer peer) {
+        if (peer.process() > 0) {
+            return peer.process();
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            ByteBuffer fields = option(arena, Posix.SO_PEERPIDFD, Integer.BYTES);
+            if (fields == null) {
+                return 0;
+            }
+            int process = fields.getInt(0);
+            try {
+                return -inode(arena, process);
+            } finally {
+                Posix.close(process);
+            }
+        }
+    }
+
+    /** The inode of a process, by its descriptor; 0 before Linux 6.9, where all have the same. */
+    private static long inode(Arena arena, int process) {
+        MemorySegment found = arena.allocate(Posix.STAT_BYTES, Long.BYTES);
+        if (Posix.FSTATFS.call(process, found.address()) < 0
+                || Posix.buffer(found).getLong(0) != Posix.PIDFS_MAGIC
+                || Posix.SYSCALL.call(Posix.NEWFSTATAT, process, Posix.text(arena, "").address(), found.address(),
+                        Posix.AT_EMPTY_PATH) < 0) {
+            return 0;
+        }
+        return Posix.buffer(found).getLong(Posix.STAT_INODE);
+    }
+
+    /**
+     * The network namespace that this socket was made in, of an accepted one its peer's, as a number that the kernel
+     * gives ({@code SO_NETNS_COOKIE}); 0 before Linux 5.14.
+     */
+    public long networkNamespace() {
+        try (Arena arena = Arena.ofConfined()) {
+            ByteBuffer fields = option(arena, Posix.SO_NETNS_COOKIE, Long.BYTES);
+            return fields == null ? 0 : fields.getLong(0);
         }
     }
 

@@ -20,6 +20,13 @@ final class Posix {
     static final int SOL_SOCKET = 1;
     static final int SCM_RIGHTS = 1;
     static final int SO_PEERCRED = 17;
+    static final int SO_PEERGROUPS = 59;
+    /** Linux 5.14 and newer. */
+    static final int SO_NETNS_COOKIE = 71;
+    /** Linux 6.5 and newer. */
+    static final int SO_PEERPIDFD = 77;
+    /** The file system of process descriptors, from Linux 6.9 on: there each process has an inode of its own. */
+    static final long PIDFS_MAGIC = 0x50494446;
     /** Linux 6.16 and newer. */
     static final int SO_PASSRIGHTS = 83;
     static final boolean AARCH64 = System.getProperty("os.arch").equals("aarch64");
@@ -27,11 +34,13 @@ final class Posix {
     static final int O_CLOEXEC = 0x80000;
     /** The number of {@code newfstatat}, and the offsets in {@code struct stat}: C's {@code stat} is glibc's own. */
     static final int NEWFSTATAT = AARCH64 ? 79 : 262;
+    static final int STAT_INODE = 8;
     static final int STAT_MODE = AARCH64 ? 16 : 24;
     static final int STAT_USER = AARCH64 ? 24 : 28;
     static final int STAT_BYTES = 144;
     static final int AT_FDCWD = -100;
     static final int AT_SYMLINK_NOFOLLOW = 0x100;
+    static final int AT_EMPTY_PATH = 0x1000;
     static final int O_NOFOLLOW = AARCH64 ? 0x8000 : 0x20000;
     static final int O_RDWR = 0x2;
     static final int F_OFD_SETLK = 37;

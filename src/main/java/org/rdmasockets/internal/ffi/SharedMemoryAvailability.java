@@ -33,6 +33,7 @@ public final class SharedMemoryAvailability {
         // No lambdas: each would be one more class to load before a first connect.
         problem = problem.isPresent() ? problem : nativeAccessProblem();
         problem = problem.isPresent() ? problem : commitProblem(OVERCOMMIT);
+        problem = problem.isPresent() ? problem : Optional.ofNullable(SharingPolicy.current().problem());
         problem = problem.isPresent() ? problem : UserNamespace.problem();
         problem = problem.isPresent() ? problem : systemProblem();
         available = problem.isEmpty();

@@ -19,10 +19,14 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * The directory of the names of packet sockets, one for each user and network namespace: no other user can take, remove
- * or connect to a name in it. It is looked for in a few places, so that another user who takes its name in one of them
- * does no harm: a directory counts only if this user owns it and no other user may write to it. Others may look a name
- * up, so that they learn whose it is.
+ * The directory of the names of packet sockets, one for each user and network namespace: no other user can take or
+ * remove a name in it, or connect to one unless {@link SharingPolicy} permits that. It is looked for in a few places, or
+ * in the one that the policy names, so that another user who takes its name in one of them does no harm: a directory
+ * counts only if this user owns it and no other user may write to it. Others may look a name up, so that they learn
+ * whose it is.
+ *
+ * <p>The directories of permitted users are looked at after the own one, and those of other network namespaces for an
+ * address that is not of this one. They prove nothing: the kernel says who listens there.
  *
  * <p>A file outlives its socket if the process is killed. A name is free when no process listens there; only a process
  * that has locked the directory removes such a file. Any thread may call anything; no thread is started.
@@ -45,6 +49,9 @@ public final class SocketDirectory {
     /** Most files of a place that are looked at in search of other users' directories, and of left names. */
     private static final int MOST_LOOKED_AT = 512;
 
+    /** The files that say which addresses the namespace of a directory has, where a name of all addresses counts. */
+    private static final String ADDRESS_PREFIX = "at-";
+
     /** The directory of this process; guarded by the class. */
     private static SocketDirectory ofProcess;
 
@@ -66,10 +73,15 @@ public final class SocketDirectory {
     /** The directory of this process, made when it is needed. */
     public static synchronized SocketDirectory own() {
         if (ofProcess == null) {
-            ofProcess = new SocketDirectory(List.of(Path.of("/dev/shm"),
+            Path named = policy().directory();
+            ofProcess = new SocketDirectory(named != null ? List.of(named) : List.of(Path.of("/dev/shm"),
                     Path.of("/run/user/" + UserNamespace.outerUser(PacketSocket.ownUser())), Path.of("/tmp")));
         }
         return ofProcess;
+    }
+
+    private static SharingPolicy policy() {
+        return SharingPolicy.current();
     }
 
     private static String networkNamespace() {
@@ -152,7 +164,7 @@ public final class SocketDirectory {
         throw none("", problems);
     }
 
-    /** A process that started when another place was the first may have the name. */
+    /** A process that started when another place was the first may have the name, or one of a permitted user. */
     private void requireFreeElsewhere(Path here, String name) throws VerbsException {
         for (Path place : places) {
             Path file = place.resolve(directory).resolve(name);
@@ -160,6 +172,59 @@ public final class SocketDirectory {
                 throw Posix.BIND.failure(Errno.EADDRINUSE.number(), "name=" + file);
             }
         }
+        for (Path other : policy().isForOthers() ? others(true) : List.<Path>of()) {
+            try {
+                connect(other.resolve(name)).close();
+            } catch (VerbsException e) {
+                continue;
+            }
+            throw Posix.BIND.failure(Errno.EADDRINUSE.number(), "name=" + other.resolve(name));
+        }
+    }
+
+    /**
+     * Says that this network namespace has an address, for processes of others that look for a listener at all
+     * addresses; harmless if it fails, and again.
+     */
+    public void tellAddress(String host) {
+        for (Path place : places) {
+            Path file = place.resolve(directory).resolve(ADDRESS_PREFIX + host);
+            try {
+                if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+                    Files.createFile(file);
+                }
+            } catch (IOException e) {
+                continue; // no directory, or another thread was quicker
+            }
+        }
+    }
+
+    /** The directories of other users that may be permitted here, or of other network namespaces. */
+    private List<Path> others(boolean sameNetwork) {
+        List<Path> all = new ArrayList<>();
+        for (Path place : places) {
+            try (DirectoryStream<Path> found = Files.newDirectoryStream(place, PREFIX + "*")) {
+                int looked = 0;
+                for (Path other : found) {
+                    String name = other.getFileName().toString();
+                    if (name.endsWith(suffix) == sameNetwork && !name.equals(directory) && isOfPermitted(other)) {
+                        all.add(other);
+                    }
+                    if (++looked == MOST_LOOKED_AT) {
+                        break;
+                    }
+                }
+            } catch (IOException | RuntimeException e) {
+                continue; // not for us to see
+            }
+        }
+        return all;
+    }
+
+    private boolean isOfPermitted(Path path) {
+        long found = stat(path);
+        int owner = (int) (found >>> Integer.SIZE);
+        return found != -1 && ((int) found & TYPE) == DIRECTORY && (owner == user || policy().mayPermit(owner));
     }
 
     /** Makes the directory unless it is there: what is wrong with it, or null. */
@@ -186,26 +251,39 @@ public final class SocketDirectory {
         return above != null ? above : problem(directoryHere, true);
     }
 
-    private String problem(Path path, boolean own) {
+    /** The owner of a file, in the upper half, and its mode; -1 if it is not there. */
+    private static long stat(Path path) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment found = arena.allocate(Posix.STAT_BYTES, Long.BYTES);
             if (Posix.SYSCALL.call(Posix.NEWFSTATAT, Posix.AT_FDCWD, Posix.text(arena, path.toString()).address(),
                     found.address(), Posix.AT_SYMLINK_NOFOLLOW) < 0) {
-                return path + " is not there";
+                return -1;
             }
-            int mode = Posix.buffer(found).getInt(Posix.STAT_MODE);
-            int owner = Posix.buffer(found).getInt(Posix.STAT_USER);
-            if ((mode & TYPE) != DIRECTORY) {
-                return path + " is no directory";
-            }
-            if (own ? owner != user : owner != user && owner != 0 && owner != UserNamespace.overflowUser()) {
-                return path + " belongs to user " + Integer.toUnsignedString(owner);
-            }
-            if ((mode & OTHERS_WRITE) != 0 && (own || (mode & STICKY) == 0)) {
-                return "others may write to " + path;
-            }
-            return null;
+            return (long) Posix.buffer(found).getInt(Posix.STAT_USER) << Integer.SIZE
+                    | Posix.buffer(found).getInt(Posix.STAT_MODE);
         }
+    }
+
+    private String problem(Path path, boolean own) {
+        long found = stat(path);
+        int mode = (int) found;
+        int owner = (int) (found >>> Integer.SIZE);
+        if (found == -1) {
+            return path + " is not there";
+        }
+        if ((mode & TYPE) != DIRECTORY) {
+            return path + " is no directory";
+        }
+        if (!own && path.equals(policy().directory())) {
+            return null; // the settings trust it, and so do both ends in the kernel's word alone
+        }
+        if (own ? owner != user : owner != user && owner != 0 && owner != UserNamespace.overflowUser()) {
+            return path + " belongs to user " + Integer.toUnsignedString(owner);
+        }
+        if ((mode & OTHERS_WRITE) != 0 && (own || (mode & STICKY) == 0)) {
+            return "others may write to " + path;
+        }
+        return null;
     }
 
     private PacketSocket listen(Path directoryHere, Path file, int backlog) throws VerbsException {
@@ -276,7 +354,7 @@ public final class SocketDirectory {
                 if (++looked > MOST_LOOKED_AT) {
                     return;
                 }
-                if (file.endsWith(PortLocks.FILE)) {
+                if (file.endsWith(PortLocks.FILE) || file.getFileName().toString().startsWith(ADDRESS_PREFIX)) {
                     continue;
                 }
                 long age = System.currentTimeMillis() - Files.getLastModifiedTime(file).toMillis();
@@ -327,23 +405,97 @@ public final class SocketDirectory {
     }
 
     /**
-     * Connects to the process that listens under the name of a file; throws {@code ECONNREFUSED} if none does,
-     * {@code EAGAIN} if the listener's backlog is full.
+     * Connects to the process that listens under the first of some names, of this user or else of a permitted one; throws
+     * {@code ECONNREFUSED} if none does, {@code EAGAIN} if the listener's backlog is full, {@code EACCES} if it is of a
+     * user that is not permitted.
      */
-    public PacketSocket connect(String name) throws VerbsException {
+    public PacketSocket connect(String... names) throws VerbsException {
+        List<Path> directories = new ArrayList<>(places.size());
         for (Path place : places) {
             Path directoryHere = place.resolve(directory);
             if (problem(place, directoryHere) == null) {
-                try {
-                    return PacketSocket.connect(directoryHere.resolve(name).toString());
-                } catch (VerbsException e) {
-                    if (e.errno() != Errno.ECONNREFUSED && e.errno() != Errno.ENOENT) {
-                        throw e;
-                    }
+                directories.add(directoryHere);
+            }
+        }
+        List<Path> candidates = files(directories, names);
+        if (policy().isForOthers()) {
+            candidates.addAll(files(others(true), names));
+        }
+        return connectToAny(candidates, names[0]);
+    }
+
+    private static List<Path> files(List<Path> directories, String... names) {
+        List<Path> files = new ArrayList<>(directories.size() * names.length);
+        for (String name : names) {
+            for (Path one : directories) {
+                files.add(one.resolve(name));
+            }
+        }
+        return files;
+    }
+
+    /**
+     * Connects to the process in another network namespace that listens under a name, or under that of all addresses
+     * where the namespace has the host's; throws as {@link #connect(String)}.
+     */
+    public PacketSocket connectElsewhere(String host, String name, String wildcard) throws VerbsException {
+        return connectToAny(elsewhere(host, name, wildcard), name);
+    }
+
+    /** Whether a process in another network namespace has such a name: it may have gone, or not be permitted. */
+    public boolean isElsewhere(String host, String name, String wildcard) {
+        return !elsewhere(host, name, wildcard).isEmpty();
+    }
+
+    private List<Path> elsewhere(String host, String name, String wildcard) {
+        List<Path> found = new ArrayList<>();
+        for (Path other : others(false)) {
+            if (Files.exists(other.resolve(name), LinkOption.NOFOLLOW_LINKS)) {
+                found.add(other.resolve(name));
+            }
+            if (Files.exists(other.resolve(ADDRESS_PREFIX + host), LinkOption.NOFOLLOW_LINKS)
+                    && Files.exists(other.resolve(wildcard), LinkOption.NOFOLLOW_LINKS)) {
+                found.add(other.resolve(wildcard));
+            }
+        }
+        return found;
+    }
+
+    private static PacketSocket connectToAny(List<Path> candidates, String name) throws VerbsException {
+        VerbsException refusal = null;
+        for (Path file : candidates) {
+            try {
+                return connect(file);
+            } catch (VerbsException e) {
+                if (e.errno() == Errno.EACCES) {
+                    refusal = e; // another's may be permitted
+                } else if (e.errno() != Errno.ECONNREFUSED && e.errno() != Errno.ENOENT) {
+                    throw e;
                 }
             }
         }
-        throw Posix.CONNECT.failure(Errno.ECONNREFUSED.number(), "name=" + name);
+        throw refusal != null ? refusal : Posix.CONNECT.failure(Errno.ECONNREFUSED.number(), "name=" + name);
+    }
+
+    /** Connects to a file, and looks at the listener. */
+    private static PacketSocket connect(Path file) throws VerbsException {
+        PacketSocket socket;
+        try {
+            socket = PacketSocket.connect(file.toString());
+        } catch (VerbsException e) {
+            throw e.errno() != Errno.EACCES ? e
+                    : SharingPolicy.notPermitted(file.toString(), (int) (stat(file) >>> Integer.SIZE));
+        }
+        try {
+            PacketSocket.Peer peer = socket.peer();
+            if (!policy().permits(peer, socket)) {
+                throw SharingPolicy.notPermitted(file.toString(), peer.user());
+            }
+            return socket;
+        } catch (Throwable e) {
+            socket.close();
+            throw e;
+        }
     }
 
     /** Where a name of this user is; null if it is not there. */

@@ -1,5 +1,6 @@
 package org.rdmasockets.internal.provider;
 
+import java.net.InetSocketAddress;
 import java.util.List;
 import org.rdmasockets.internal.ibverbs.IbverbsProvider;
 import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
@@ -23,6 +24,14 @@ public final class Providers {
      */
     public static VerbsProvider sharedMemory() {
         return all.getFirst();
+    }
+
+    /**
+     * Whether shared memory leads, or seems to, to an address that is not of this host: to a process in another network
+     * namespace. False unless the settings name a directory for that.
+     */
+    public static boolean sharedMemoryLeadsTo(InetSocketAddress elsewhere) {
+        return SharedMemoryProvider.leadsElsewhere(elsewhere);
     }
 
     /** For tests: from now on, sockets use this provider in the place of its namesake, which is given. */

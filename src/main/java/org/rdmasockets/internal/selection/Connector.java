@@ -347,7 +347,7 @@ public final class Connector implements AutoCloseable {
 
     /** The reason why an attempt would be in vain, if one is known without an attempt. */
     private static Optional<String> whyVain(VerbsProvider provider, InetSocketAddress remote) {
-        if (isHere(provider) && !Routes.endsHere(remote)) {
+        if (isHere(provider) && !Routes.endsHere(remote) && !Providers.sharedMemoryLeadsTo(remote)) {
             return Optional.of(remote.getAddress() + " is not this host");
         }
         try {

@@ -110,7 +110,7 @@ public final class DatagramPorts {
             String reason = "the search failed";
             try {
                 reason = failure.errno() == Errno.ECONNREFUSED
-                        ? "no process of this user has an RDMA datagram socket there" : failure.getMessage();
+                        ? "no process that may share memory has an RDMA datagram socket there" : failure.getMessage();
             } finally {
                 refuse(reason);
             }
@@ -247,8 +247,11 @@ public final class DatagramPorts {
         }
     }
 
-    /** Takes a datagram of another process; throws {@code IllegalArgumentException} if no honest process says so. */
-    void onDatagram(RingEntry entry) {
+    /**
+     * Takes a datagram of another process, which is {@code near} if it is of this network namespace: else loopback there
+     * is not loopback here. Throws {@code IllegalArgumentException} if no honest process says so.
+     */
+    void onDatagram(RingEntry entry, boolean near) {
         int addressBytes = entry.flags();
         int destinationPort = entry.value() & PORT_MASK;
         int sourcePort = entry.value() >>> Short.SIZE;
@@ -263,7 +266,8 @@ public final class DatagramPorts {
         if (source.isAnyLocalAddress() || source.isMulticastAddress()) {
             throw new IllegalArgumentException("nobody sends datagrams from " + source.getHostAddress());
         }
-        Port port = find(new InetSocketAddress(destination, destinationPort));
+        boolean meant = near || !destination.isLoopbackAddress() && !source.isLoopbackAddress();
+        Port port = meant ? find(new InetSocketAddress(destination, destinationPort)) : null;
         if (port == null || !port.receiver.hasRoom(dataBytes)) {
             dropped.incrementAndGet();
             return;

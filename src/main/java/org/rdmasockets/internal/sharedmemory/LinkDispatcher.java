@@ -593,7 +593,7 @@ final class LinkDispatcher implements LinkHandler {
                 case WRITE -> peer(entry).onWrite(entry);
                 case OPEN_WRITE -> peer(entry).onOpenWrite(entry);
                 case INLINE_WRITE -> peer(entry).onInlineWrite(entry);
-                case DATAGRAM -> fabric.datagramPorts().onDatagram(entry);
+                case DATAGRAM -> fabric.datagramPorts().onDatagram(entry, link.isNear());
                 case WANT -> peer(entry).onWant(entry.value());
                 default -> throw new IllegalArgumentException("there is no entry of kind " + entry.kind());
             }
@@ -694,7 +694,8 @@ final class LinkDispatcher implements LinkHandler {
     /** 0, or why the request is refused. */
     private int offer(RemotePeer peer, ConnectMessage greeting) {
         InetSocketAddress destination = greeting.destination();
-        SharedMemoryIdentifier listener = fabric.ports.listener(destination);
+        boolean meant = link.isNear() || LocalAddresses.isBetweenHosts(destination, greeting.source());
+        SharedMemoryIdentifier listener = meant ? fabric.ports.listener(destination) : null;
         if (listener == null) {
             return SharedMemoryIdentifier.NOBODY_LISTENS;
         }

@@ -1,5 +1,6 @@
 package org.rdmasockets.internal.sharedmemory;
 
+import java.io.IOException;
 import java.net.Inet4Address;
 import java.net.Inet6Address;
 import java.net.InetAddress;
@@ -7,7 +8,9 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.net.UnknownHostException;
+import java.nio.channels.DatagramChannel;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.rdmasockets.internal.sharedmemory.link.LinkHub;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -36,6 +39,39 @@ final class LocalAddresses {
         }
         RECENT.set(place, address);
         return address;
+    }
+
+    /**
+     * Refuses a destination that is none of this host's, nor one where a process in another network namespace shares
+     * memory: {@link Errno#ENODEV}.
+     */
+    static void requireReachable(SharedMemoryFabric fabric, InetSocketAddress destination) throws VerbsException {
+        if (destination.getAddress() == null || !LinkHub.isElsewhere(destination)) {
+            require(fabric, "rdma_resolve_addr", destination);
+        }
+    }
+
+    /** The address that a connection to a destination comes from, if it has not been bound. */
+    static InetAddress source(InetSocketAddress destination) throws VerbsException {
+        if (!LinkHub.isElsewhere(destination)) {
+            return destination.getAddress();
+        }
+        try (DatagramChannel probe = DatagramChannel.open()) { // sends nothing
+            probe.connect(destination);
+            return ((InetSocketAddress) probe.getLocalAddress()).getAddress();
+        } catch (IOException e) {
+            throw new VerbsException("rdma_resolve_addr", Errno.ENETUNREACH.number(), "address="
+                    + SharedMemoryErrors.text(destination), "no route leads there: " + e.getMessage());
+        }
+    }
+
+    /**
+     * Whether a process of another network namespace may mean these addresses: this host has the first one, and is not
+     * the second. Loopback is never the same there and here.
+     */
+    static boolean isBetweenHosts(InetSocketAddress destination, InetSocketAddress source) {
+        return !destination.getAddress().isLoopbackAddress() && isLocal(destination.getAddress())
+                && !source.getAddress().isLoopbackAddress();
     }
 
     /** Refuses an address, which may be the wildcard, that is none of this host's: {@link Errno#ENODEV}. */

@@ -261,10 +261,10 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
         synchronized (this) {
             require("rdma_resolve_addr", State.IDLE, State.BOUND);
         }
-        LocalAddresses.require(fabric(), "rdma_resolve_addr", wanted);
+        LocalAddresses.requireReachable(fabric(), wanted);
         InetSocketAddress destination = LocalAddresses.recent(LocalAddresses.destination(wanted));
         if (isIdle()) {
-            bind(new InetSocketAddress(destination.getAddress(), 0));
+            bind(new InetSocketAddress(LocalAddresses.source(destination), 0));
         }
         synchronized (this) {
             resolved(destination);
@@ -274,7 +274,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
 
     /** As {@link SharedMemoryProvider#resolveAtOnce} says. */
     boolean resolveAtOnce(InetSocketAddress wanted) throws VerbsException {
-        LocalAddresses.require(fabric(), "rdma_resolve_addr", wanted);
+        LocalAddresses.requireReachable(fabric(), wanted);
         InetSocketAddress destination = LocalAddresses.recent(LocalAddresses.destination(wanted));
         RouteSearch known = null;
         if (isElsewhere(destination)) {
@@ -284,7 +284,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
             }
         }
         if (isIdle()) {
-            bind(new InetSocketAddress(destination.getAddress(), 0));
+            bind(new InetSocketAddress(LocalAddresses.source(destination), 0));
         }
         synchronized (this) {
             resolved(destination);

@@ -42,6 +42,19 @@ public final class SharedMemoryProvider implements TransportProvider {
         return fabric.datagramPorts();
     }
 
+    /**
+     * Whether a process in another network namespace listens at an address that is not of this host, or seems to. False
+     * unless the settings name a directory for that.
+     */
+    public static boolean leadsElsewhere(InetSocketAddress address) {
+        return LinkHub.isElsewhere(address);
+    }
+
+    /** Whether an address that is not of this host may be one of a process that shares memory: see the settings. */
+    public static boolean spansNetworks() {
+        return LinkHub.spansNetworks();
+    }
+
     @Override
     public String name() {
         return NAME;

@@ -15,14 +15,18 @@ final class IncomingLink extends Source {
 
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    final int process;
+    /** As {@link PacketSocket#identity} says. */
+    final long process;
+    /** Whether the kernel says that it is of this network namespace. */
+    private final boolean near;
     private final long start = System.nanoTime();
     /** The peer, once it said hello; else null. */
     private PeerId peer;
 
-    IncomingLink(LinkHub hub, PacketSocket socket, int process) {
+    IncomingLink(LinkHub hub, PacketSocket socket, long process) {
         super(hub, socket);
         this.process = process;
+        near = hub.isNear(socket);
     }
 
     /** Whether it had time enough: an honest process needs milliseconds, if it is not stopped. */
@@ -55,6 +59,10 @@ final class IncomingLink extends Source {
     private void greet(PacketBuffer buffer) {
         int version = LinkPacket.number(buffer);
         peer = new PeerId(process, LinkPacket.first(buffer));
+        Link before = near ? hub.linkTo(peer) : null;
+        if (before != null) {
+            before.near = true; // this end has dialled it, and could not know
+        }
         LinkPacket.write(buffer, LinkPacket.WELCOME, LinkPacket.VERSION, hub.number);
         int error = socket.send(buffer, LinkPacket.BYTES, -1);
         if (error != 0 || version != LinkPacket.VERSION) {
@@ -68,7 +76,9 @@ final class IncomingLink extends Source {
             return;
         }
         try {
-            hub.arrived(this, Link.over(hub, socket, new LinkMemory(buffer.descriptor()), 1, peer));
+            Link link = Link.over(hub, socket, new LinkMemory(buffer.descriptor()), 1, peer);
+            link.near = near;
+            hub.arrived(this, link);
         } catch (VerbsException e) {
             if (e.errno() == Errno.EPROTO) {
                 drop(e.getMessage());

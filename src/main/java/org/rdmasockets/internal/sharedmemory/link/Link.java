@@ -17,7 +17,7 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * The connection of this process with another one of the same user and host: a ring of entries each way, memory regions
+ * The connection of this process with another one of the same host: a ring of entries each way, memory regions
  * announced each way, doorbells, and word of the peer's death.
  *
  * <p>Locks, in the order in which they are taken: the consumer lock (while draining), locks of the users, the lock of
@@ -57,6 +57,8 @@ public final class Link extends Source implements AutoCloseable {
     private final AtomicBoolean finished = new AtomicBoolean();
     /** Whether the hub was asked to come when the socket has room. */
     private final AtomicBoolean watchedForRoom = new AtomicBoolean();
+    /** Whether the peer is known to be of this network namespace. */
+    volatile boolean near;
     /** For all regions that know no other link; never changed. */
     final Link[] alone = {this};
 
@@ -71,6 +73,7 @@ public final class Link extends Source implements AutoCloseable {
         channel = new ControlChannel(this, socket);
         announced = new AnnouncedRegions(this, socket);
         readable = mapping.enter();
+        near = !hub.policy.isExtended();
     }
 
     /** Takes over a socket and memory, or closes the memory; side 0 if this process dialled. */
@@ -100,9 +103,14 @@ public final class Link extends Source implements AutoCloseable {
         return handler;
     }
 
-    /** The number of the peer's process, for messages; 0 if the process is not visible here (in another container). */
-    public int peerProcess() {
+    /** The number of the peer's process, for messages; 0 or less if it has none here (in another container). */
+    public long peerProcess() {
         return peer.process();
+    }
+
+    /** Whether the peer is of this network namespace, so that loopback is the same there and here. */
+    public boolean isNear() {
+        return near;
     }
 
     /** Whether the peer's process is known to be stopped. */

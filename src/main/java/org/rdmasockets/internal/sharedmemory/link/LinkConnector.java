@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmasockets.internal.ffi.PacketBuffer;
 import org.rdmasockets.internal.ffi.PacketSocket;
 import org.rdmasockets.internal.ffi.SealedMemory;
-import org.rdmasockets.internal.ffi.SocketDirectory;
+import org.rdmasockets.internal.ffi.SharingPolicy;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
@@ -18,18 +18,20 @@ public final class LinkConnector extends Source implements AutoCloseable {
         void onLink(Link link);
 
         /**
-         * There is no link: the listener has gone, is another user's, or speaks another version. The errno is one that
-         * a connection event can carry.
+         * There is no link: the listener has gone, shares no memory with this user, or speaks another version. The
+         * errno is one that a connection event can carry.
          */
         void onFailed(VerbsException failure);
     }
+
+    private static final int RESET = Errno.ECONNRESET.number();
 
     private final String name;
     private final DialHandler handler;
     /** Whether the outcome was told or is about to be, or this was closed. */
     private final AtomicBoolean done = new AtomicBoolean();
-    /** The listener's process, as the kernel says. */
-    private final int process;
+    /** The listener's process, as the kernel says: {@link PacketSocket#identity}. */
+    private final long process;
     /** The failure to tell when there may be no memory to say more. */
     private final VerbsException aborted;
 
@@ -37,37 +39,24 @@ public final class LinkConnector extends Source implements AutoCloseable {
         super(hub, socket);
         this.name = name;
         this.handler = handler;
-        process = checkedProcess(socket, name);
+        process = socket.identity(socket.peer());
         aborted = new VerbsException("connect", Errno.ECONNABORTED, "name=" + name);
     }
 
-    /** Connects to a name, says hello and lets the hub wait for the answer. */
-    static LinkConnector start(LinkHub hub, String name, DialHandler handler) throws VerbsException {
-        StackRoom.ensureSection(); // as close
-        PacketSocket socket = SocketDirectory.own().connect(name);
+    /** Says hello over a socket that is connected to a name, and lets the hub wait for the answer. */
+    static LinkConnector start(LinkHub hub, PacketSocket socket, String name, DialHandler handler)
+            throws VerbsException {
         try {
             LinkConnector dial = new LinkConnector(hub, socket, name, handler);
             PacketBuffer hello = new PacketBuffer();
             LinkPacket.write(hello, LinkPacket.HELLO, LinkPacket.VERSION, hub.number);
-            if (socket.send(hello, LinkPacket.BYTES, -1) != 0) {
-                throw dial.refusal("the listener hung up");
-            }
+            socket.send(hello, LinkPacket.BYTES, -1); // or the listener has hung up, and has said why
             hub.watch(dial);
             return dial;
         } catch (Throwable e) {
             socket.close();
             throw e;
         }
-    }
-
-    /** The listener's process, which has to be of the same user. */
-    private static int checkedProcess(PacketSocket socket, String name) throws VerbsException {
-        PacketSocket.Peer peer = socket.peer();
-        if (peer.user() != PacketSocket.ownUser()) {
-            throw new VerbsException("connect", Errno.EACCES.number(), "name=" + name + ", user=" + peer.user(),
-                    "the listener is another user's; memory is shared between processes of one user only");
-        }
-        return peer.process();
     }
 
     /** Whether the listener's process is known to be stopped. */
@@ -84,14 +73,21 @@ public final class LinkConnector extends Source implements AutoCloseable {
     @Override
     void ready(PacketBuffer buffer) {
         int length = socket.receive(buffer);
+        if (length == -RESET) { // it had not read the hello: what it has said comes after that
+            length = socket.receive(buffer);
+        }
         if (length == -LinkHub.AGAIN) {
             return;
         }
-        boolean welcome = length > 0 && LinkPacket.type(buffer) == LinkPacket.WELCOME;
+        int type = length > 0 ? LinkPacket.type(buffer) : 0;
+        boolean welcome = type == LinkPacket.WELCOME;
         int version = LinkPacket.number(buffer);
         PeerId peer = new PeerId(process, LinkPacket.first(buffer));
         buffer.closeDescriptor();
-        if (!welcome) {
+        if (type == LinkPacket.REFUSED) {
+            fail(refusal("the listener's process, of user " + Integer.toUnsignedString(version)
+                    + ", shares no memory with this one: " + SharingPolicy.remedy(version)));
+        } else if (!welcome) {
             fail(refusal("the listener hung up"));
         } else if (version != LinkPacket.VERSION) {
             fail(refusal("the listener speaks version " + version + " of shared memory, this process version "

@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.rdmasockets.internal.lock.SmallMutex;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.ffi.SharedMemoryAvailability;
@@ -17,6 +18,7 @@ import org.rdmasockets.internal.ffi.EpollWait;
 import org.rdmasockets.internal.ffi.PacketBuffer;
 import org.rdmasockets.internal.ffi.PacketSocket;
 import org.rdmasockets.internal.ffi.PortLocks;
+import org.rdmasockets.internal.ffi.SharingPolicy;
 import org.rdmasockets.internal.ffi.SocketDirectory;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
@@ -116,6 +118,7 @@ public final class LinkHub implements AutoCloseable {
 
     private final LinkOwner owner;
     final boolean linksToItself;
+    final SharingPolicy policy = SharingPolicy.current();
     final long number = PacketSocket.randomNumber();
     private final Epoll sockets;
     private final HandleTable<Source> sources = new HandleTable<>(10, MOST_SOURCES);
@@ -131,6 +134,8 @@ public final class LinkHub implements AutoCloseable {
     private final ArrayDeque<IncomingLink> arrivals = new ArrayDeque<>();
     /** A descriptor to give up when there are no more, so that a connection can be refused; guarded by drainLock. */
     private PacketSocket spare;
+    /** The network namespace of this process, by the kernel's number. */
+    private final long network;
     private volatile boolean closed;
 
     private LinkHub(LinkOwner owner, boolean linksToItself) throws VerbsException {
@@ -139,6 +144,7 @@ public final class LinkHub implements AutoCloseable {
         sockets = Epoll.create();
         try {
             spare = PacketSocket.unnamed();
+            network = policy.isExtended() ? spare.networkNamespace() : 0;
         } catch (Throwable e) {
             sockets.close();
             throw e;
@@ -199,7 +205,7 @@ public final class LinkHub implements AutoCloseable {
      * Starts to reach the process that listens on a specific address, or else on the wildcard with the same port. Never
      * waits and sends nothing that another program could get; the attempt has no time limit of its own, but can be
      * given up. A listener of this same hub counts as refused: look there first. Throws {@code ECONNREFUSED} with the
-     * reason if no process listens, or only one of another user, {@code EAGAIN} if the listener has too much to do.
+     * reason if no process listens, or only one of a user that is not permitted, {@code EAGAIN} if the listener has too much to do.
      */
     public LinkConnector dial(InetSocketAddress address, LinkConnector.DialHandler handler) throws VerbsException {
         try {
@@ -211,14 +217,39 @@ public final class LinkHub implements AutoCloseable {
 
     private LinkConnector dial(InetSocketAddress address, boolean datagrams, LinkConnector.DialHandler handler)
             throws VerbsException {
+        StackRoom.ensureSection(); // as the close of the connector
+        String name = LinkListener.name(address, datagrams);
+        return LinkConnector.start(this, connect(address, name, LinkListener.wildcard(address, datagrams)), name,
+                handler);
+    }
+
+    private PacketSocket connect(InetSocketAddress address, String name, String wildcard) throws VerbsException {
         try {
-            return LinkConnector.start(this, LinkListener.name(address, datagrams), handler);
+            return SocketDirectory.own().connect(name, wildcard);
         } catch (VerbsException e) {
-            if (e.errno() != Errno.ECONNREFUSED) {
+            if (e.errno() != Errno.ECONNREFUSED && e.errno() != Errno.EACCES || !policy.spansNetworks()
+                    || address.getAddress().isLoopbackAddress()) {
                 throw e;
             }
         }
-        return LinkConnector.start(this, LinkListener.wildcard(address, datagrams), handler);
+        return SocketDirectory.own().connectElsewhere(LinkListener.host(address), name, wildcard);
+    }
+
+    /** Whether the settings name a directory for processes of other network namespaces, and memory can be shared. */
+    public static boolean spansNetworks() {
+        return SharingPolicy.current().spansNetworks() && unavailability().isEmpty();
+    }
+
+    /** Whether a process in another network namespace listens on an address, or seems to: see {@link #spansNetworks}. */
+    public static boolean isElsewhere(InetSocketAddress address) {
+        return spansNetworks() && !address.getAddress().isLoopbackAddress()
+                && SocketDirectory.own().isElsewhere(LinkListener.host(address), LinkListener.name(address, false),
+                        LinkListener.wildcard(address, false));
+    }
+
+    /** Whether a connection that a listener accepted is of this network namespace, by the kernel's word. */
+    boolean isNear(PacketSocket accepted) {
+        return !policy.isExtended() || network != 0 && accepted.networkNamespace() == network;
     }
 
     /**
@@ -243,9 +274,8 @@ public final class LinkHub implements AutoCloseable {
             user = SocketDirectory.own().otherUser(LinkListener.wildcard(address, false));
         }
         return user < 0 ? refused : new VerbsException("connect", Errno.ECONNREFUSED.number(),
-                "name=" + name + ", user=" + user, "the listener is user " + user
-                + "'s, and only processes of one user share memory; this is user "
-                + Integer.toUnsignedString(PacketSocket.ownUser()));
+                "name=" + name + ", user=" + user, "the listener is user " + user + "'s, this is user "
+                + Integer.toUnsignedString(PacketSocket.ownUser()) + ", and " + SharingPolicy.remedy((int) user));
     }
 
     /** Makes something to wait with; any number may wait at once. Throws if no descriptor can be had. */
@@ -305,11 +335,11 @@ public final class LinkHub implements AutoCloseable {
 
     /** The link to a peer that can serve for further connections, or null. */
     Link linkTo(PeerId peer) {
-        Link link = peer.process() > 0 ? links.get(peer) : null; // else the kernel does not vouch for it
+        Link link = peer.process() != 0 ? links.get(peer) : null; // else the kernel does not vouch for it
         return link != null && link.isOpen() ? link : null;
     }
 
-    /** Takes a connection that a listener accepted, if it is of this user; else it is closed. */
+    /** Takes a connection that a listener accepted, if its user is permitted; else it is closed. */
     boolean welcome(PacketSocket accepted) {
         boolean kept = false;
         try {
@@ -327,18 +357,22 @@ public final class LinkHub implements AutoCloseable {
     /** Whether the connection is wanted; else the caller closes it. */
     private boolean admit(PacketSocket accepted) throws VerbsException {
         PacketSocket.Peer peer = accepted.peer();
-        if (peer.user() != PacketSocket.ownUser()) {
-            STRANGERS.warn("Process {} of user {} wanted to share memory and was refused: only processes of user "
-                    + "{} may", peer.process(), peer.user(), PacketSocket.ownUser());
+        if (!policy.permits(peer, accepted)) {
+            STRANGERS.warn("Process {} of user {} wanted to share memory with this one, of user {}, and was refused: {}",
+                    peer.process(), Integer.toUnsignedString(peer.user()),
+                    Integer.toUnsignedString(PacketSocket.ownUser()), SharingPolicy.remedy(peer.user()));
+            LinkPacket.write(buffer, LinkPacket.REFUSED, PacketSocket.ownUser(), 0);
+            accepted.send(buffer, LinkPacket.BYTES, -1);
             return false;
         }
-        String excess = excess(peer.process());
+        long process = accepted.identity(peer);
+        String excess = excess(process);
         if (excess != null) {
-            REFUSALS.warn("Process {} wanted to share memory and was refused: {}", peer.process(), excess);
+            REFUSALS.warn("Process {} wanted to share memory and was refused: {}", process, excess);
             return false;
         }
         accepted.admitDescriptors();
-        IncomingLink arrival = new IncomingLink(this, accepted, peer.process());
+        IncomingLink arrival = new IncomingLink(this, accepted, process);
         try {
             arrivals.add(arrival);
             watch(arrival);
@@ -362,12 +396,12 @@ public final class LinkHub implements AutoCloseable {
     }
 
     /** Why a process gets no further link, or null; makes room among those that have said nothing yet. */
-    private String excess(int process) {
+    private String excess(long process) {
         if (all.size() >= mostLinks) {
             return "this process has " + mostLinks + " links to others, a quarter of its descriptors; raise ulimit -n";
         }
-        // Processes of other containers have no number here, and are told apart by their hubs only.
-        if (process > 0 && linksOf(process) >= MOST_LINKS_OF_PROCESS) {
+        // Before Linux 6.9 processes of other containers are told apart by their hubs only.
+        if (process != 0 && linksOf(process) >= MOST_LINKS_OF_PROCESS) {
             return "it has " + MOST_LINKS_OF_PROCESS + " links to this process, and an honest one has one";
         }
         IncomingLink oldest = null;
@@ -378,7 +412,7 @@ public final class LinkHub implements AutoCloseable {
                 count++;
             }
         }
-        if (process > 0 && count >= MOST_ARRIVALS_OF_PROCESS && oldest.isSilent()) {
+        if (process != 0 && count >= MOST_ARRIVALS_OF_PROCESS && oldest.isSilent()) {
             oldest.finish();
         }
         return null;
@@ -411,7 +445,7 @@ public final class LinkHub implements AutoCloseable {
         forget(arrival);
     }
 
-    private int linksOf(int process) {
+    private int linksOf(long process) {
         int count = 0;
         for (Link link : all) {
             count += link.peerProcess() == process ? 1 : 0;

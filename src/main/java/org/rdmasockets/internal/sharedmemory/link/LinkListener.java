@@ -1,6 +1,8 @@
 package org.rdmasockets.internal.sharedmemory.link;
 
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
@@ -10,10 +12,12 @@ import org.rdmasockets.internal.ffi.PacketBuffer;
 import org.rdmasockets.internal.ffi.PacketSocket;
 import org.rdmasockets.internal.ffi.SocketDirectory;
 import org.rdmasockets.internal.lock.StackRoom;
+import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.verbs.VerbsException;
 
 /** A name under which processes of this user and host find this process. */
 public final class LinkListener extends Source implements AutoCloseable {
+    private static final Log LOG = new Log(LinkListener.class);
     /** As many as the kernel allows ({@code net.core.somaxconn} cuts it). */
     private static final int BACKLOG = 4096;
     /** Most connections taken at once, so that a peer that floods the name does not hold up others. */
@@ -42,6 +46,9 @@ public final class LinkListener extends Source implements AutoCloseable {
         LinkListener listener = new LinkListener(hub, address,
                 SocketDirectory.own().listen(name(address, datagrams), BACKLOG));
         try {
+            if (hub.policy.spansNetworks() && address.getAddress().isAnyLocalAddress()) {
+                tellAddresses();
+            }
             hub.watch(listener);
             return listener;
         } catch (Throwable e) {
@@ -50,18 +57,33 @@ public final class LinkListener extends Source implements AutoCloseable {
         }
     }
 
+    /** Lets processes of other network namespaces know which addresses lead to a listener at all of them. */
+    private static void tellAddresses() {
+        try {
+            NetworkInterface.networkInterfaces().flatMap(NetworkInterface::inetAddresses)
+                    .filter(address -> !address.isLoopbackAddress() && !address.isLinkLocalAddress())
+                    .forEach(address -> SocketDirectory.own().tellAddress(address.getHostAddress()));
+        } catch (SocketException e) {
+            LOG.debug("the addresses of this host are not known: {}", e.getMessage());
+        }
+    }
+
     /**
      * The name of an address in {@code SocketDirectory}: {@code <address or *>-<port>}, and more for datagrams, as a
-     * port of UDP is none of TCP. All wildcards are one. Neither users nor network namespaces meet there, just as with
-     * addresses.
+     * port of UDP is none of TCP. All wildcards are one.
      */
     static String name(InetSocketAddress address, boolean datagrams) {
         if (address.getAddress().isAnyLocalAddress()) {
             return wildcard(address, datagrams);
         }
+        return name(host(address), address.getPort(), datagrams);
+    }
+
+    /** An address as names have it, without a scope. */
+    static String host(InetSocketAddress address) {
         String host = address.getAddress().getHostAddress();
         int scope = host.indexOf('%');
-        return name(scope < 0 ? host : host.substring(0, scope), address.getPort(), datagrams);
+        return scope < 0 ? host : host.substring(0, scope);
     }
 
     /** The name of the wildcard with the same port. */

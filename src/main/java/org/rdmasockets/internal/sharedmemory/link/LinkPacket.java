@@ -13,6 +13,7 @@ import org.rdmasockets.internal.ffi.PacketBuffer;
  * type       number    first      second   third         fourth   descriptor
  * HELLO      version   nonce                                                    the dialler, to the listener
  * WELCOME    version   nonce                                                    the listener, to the dialler
+ * REFUSED    user                                                               the listener, instead of WELCOME
  * SEGMENT                                                         link memory   the dialler; the link is up
  * ANNOUNCE   key       address    length   access bits   tag      region
  * RETRACT    key
@@ -24,6 +25,7 @@ final class LinkPacket {
     static final int SEGMENT = 3;
     static final int ANNOUNCE = 4;
     static final int RETRACT = 5;
+    static final int REFUSED = 6;
     /** Version of the packets, of {@link SegmentLayout} and of {@link Slabs}. */
     static final int VERSION = 9;
     /** Length of every packet but a doorbell. */

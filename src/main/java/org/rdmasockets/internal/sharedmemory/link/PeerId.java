@@ -6,18 +6,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * The identity of a peer: its process by the kernel, 0 if it is not visible here (in another container), and the random
- * number that the peer's hub says. Either alone would not do: a process can have several hubs, and a hostile one can
- * repeat the number of another to get its connections.
+ * The identity of a peer: its process by the kernel, as {@code PacketSocket.identity} says it, and the random number that
+ * the peer's hub says. Either alone would not do: a process can have several hubs, and a hostile one can repeat the number
+ * of another to get its connections.
  */
-record PeerId(int process, long hub) {
+record PeerId(long process, long hub) {
     /** Whether the process is known to be stopped: by a signal, or by a debugger. */
     boolean isStopped() {
         if (process <= 0) {
             return false;
         }
         try {
-            String stat = Files.readString(Path.of("/proc", Integer.toString(process), "stat"),
+            String stat = Files.readString(Path.of("/proc", Long.toString(process), "stat"),
                     StandardCharsets.ISO_8859_1);
             int state = stat.lastIndexOf(')') + 2; // the name before it may have such characters, too
             return state < stat.length() && "Tt".indexOf(stat.charAt(state)) >= 0;
@@ -34,6 +34,6 @@ record PeerId(int process, long hub) {
 
     @Override
     public int hashCode() {
-        return 31 * process + Long.hashCode(hub);
+        return 31 * Long.hashCode(process) + Long.hashCode(hub);
     }
 }

@@ -1,6 +1,6 @@
 /**
- * Links between processes of one user and host: memory that both see. A process can end its own links at any time; it
- * cannot harm the links of others.
+ * Links between processes of one host, of one user unless more are permitted: memory that both see. A process can end
+ * its own links at any time; it cannot harm the links of others.
  *
  * <ul>
  * <li>{@link org.rdmasockets.internal.sharedmemory.link.LinkHub} is the way in: it takes names, dials names, and gives

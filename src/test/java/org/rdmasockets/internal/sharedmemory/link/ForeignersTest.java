@@ -51,7 +51,7 @@ class ForeignersTest {
     }
 
     /** Tries what a test needs; if it fails, prints that the test is not run, and why. */
-    private static boolean canRun(String test, String... command) throws InterruptedException {
+    static boolean canRun(String test, String... command) throws InterruptedException {
         String reason;
         try {
             reason = new ProcessBuilder(command).start().waitFor() == 0 ? null : "it fails here";
@@ -62,6 +62,12 @@ class ForeignersTest {
             System.out.println(test + " is not run: it needs '" + String.join(" ", command) + "': " + reason);
         }
         return reason == null;
+    }
+
+    /** Whether the kernel tells processes of other PID namespaces apart: from Linux 6.9 on. */
+    static boolean hasProcessInodes() {
+        String[] release = System.getProperty("os.version").split("[.-]");
+        return Integer.parseInt(release[0]) * 100 + Integer.parseInt(release[1]) >= 609;
     }
 
     private static boolean canChangeUser(String test) throws InterruptedException {

@@ -1,0 +1,122 @@
+package org.rdmasockets.internal.ffi;
+
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.rdmasockets.verbs.Errno;
+import org.rdmasockets.verbs.VerbsException;
+
+/**
+ * The processes that may share memory with this one: those of its own user, and those of the users and groups that settings
+ * name. Both ends decide, each by the kernel's word of who the other is ({@code SO_PEERCRED}).
+ */
+public final class SharingPolicy {
+    private static final String PREFIX = "org.rdmasockets.shared.";
+    private static final int[] NONE = {};
+    private static final SharingPolicy CURRENT = new SharingPolicy(System.getProperty(PREFIX + "directory", ""),
+            System.getProperty(PREFIX + "users", ""), System.getProperty(PREFIX + "groups", ""));
+    private final Path directory;
+    private final int[] users;
+    private final int[] groups;
+    private final String problem;
+
+    /** A policy by the texts of its settings, each empty for none. */
+    SharingPolicy(String directory, String users, String groups) {
+        String wrong = null;
+        int[] permittedUsers = NONE;
+        int[] permittedGroups = NONE;
+        try {
+            permittedUsers = numbers(users);
+            permittedGroups = numbers(groups);
+        } catch (NumberFormatException e) {
+            wrong = "-D" + PREFIX + "users=" + users + " and -D" + PREFIX + "groups=" + groups + " have to be numbers "
+                    + "of users and groups, separated by commas, as 'id -u' and 'id -g' print them";
+        }
+        Path given = directory.isBlank() ? null : Path.of(directory.strip());
+        if (given != null && !given.isAbsolute()) {
+            wrong = "-D" + PREFIX + "directory=" + directory + " has to be an absolute path";
+        }
+        this.directory = given;
+        this.users = permittedUsers;
+        this.groups = permittedGroups;
+        problem = wrong;
+    }
+
+    /** The policy of this process, read once. */
+    public static SharingPolicy current() {
+        return CURRENT;
+    }
+
+    private static int[] numbers(String list) {
+        return list.isBlank() ? NONE
+                : Arrays.stream(list.split(",", -1)).map(String::strip).mapToInt(Integer::parseUnsignedInt).toArray();
+    }
+
+    /** The fault of the settings, for a person; null if there is none. */
+    public String problem() {
+        return problem;
+    }
+
+    /** The directory that the settings name for the names of all processes; null for the places of this machine. */
+    Path directory() {
+        return directory;
+    }
+
+    /** Whether a process in another network namespace can be reached. */
+    public boolean spansNetworks() {
+        return directory != null;
+    }
+
+    /** Whether processes of other users may share memory with this one. */
+    boolean isForOthers() {
+        return users.length + groups.length > 0;
+    }
+
+    /** Whether peers are told apart more strictly than one user's own processes on one host have to be. */
+    public boolean isExtended() {
+        return isForOthers() || spansNetworks();
+    }
+
+    /** Whether a user may be permitted: groups are known of a connected peer only. */
+    boolean mayPermit(int user) {
+        return groups.length > 0 || contains(users, user);
+    }
+
+    /** Whether a connected peer may share memory with this process. */
+    public boolean permits(PacketSocket.Peer peer, PacketSocket socket) {
+        return peer.user() == PacketSocket.ownUser() || contains(users, peer.user())
+                || groups.length > 0 && (contains(groups, peer.group()) || socket.isPeerIn(groups));
+    }
+
+    static boolean contains(int[] numbers, int number) {
+        for (int one : numbers) {
+            if (one == number) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The settings that let a user and this process share memory, for a person. */
+    public static String remedy(int other) {
+        return "only processes of one user share memory, unless both ends name the other's user or group: -D" + PREFIX
+                + "users=" + Integer.toUnsignedString(other) + " here, -D" + PREFIX + "users="
+                + Integer.toUnsignedString(PacketSocket.ownUser()) + " there";
+    }
+
+    /** The refusal of a listener of a user that is not permitted here. */
+    static VerbsException notPermitted(String name, int user) {
+        return new VerbsException("connect", Errno.EACCES.number(), "name=" + name + ", user="
+                + Integer.toUnsignedString(user), "the listener is user " + Integer.toUnsignedString(user)
+                + "'s, this is user " + Integer.toUnsignedString(PacketSocket.ownUser()) + ", and " + remedy(user));
+    }
+
+    @Override
+    public String toString() {
+        return "user " + Integer.toUnsignedString(PacketSocket.ownUser()) + text(" users", users)
+                + text(" groups", groups);
+    }
+
+    private static String text(String what, int[] numbers) {
+        return numbers.length == 0 ? "" : "," + what + " " + Arrays.toString(numbers);
+    }
+}
