@@ -6,6 +6,7 @@ import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.waiting.WaitResult;
 import org.rdmasockets.internal.lock.StackRoom;
 

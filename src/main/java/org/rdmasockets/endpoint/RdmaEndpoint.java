@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.OptionalInt;
 import java.util.Set;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Capability;

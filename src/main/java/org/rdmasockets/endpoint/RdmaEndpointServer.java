@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.connection.AcceptQueue;
 import org.rdmasockets.internal.connection.VerbsListener;

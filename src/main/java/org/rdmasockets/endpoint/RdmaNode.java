@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.rdmasockets.internal.lock.CallerLock;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.connection.InterruptibleWait;
 

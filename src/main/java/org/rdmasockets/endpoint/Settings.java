@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.selection.Policy;
 import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.internal.connection.AcceptQueue;
@@ -169,7 +170,8 @@ final class Settings implements Protocol.Maker<EndpointProtocol>, Cloneable {
         List<VerbsProvider> providers = providers(server);
         IOException first = null;
         for (VerbsProvider provider : providers) {
-            boolean elsewhere = provider == Providers.sharedMemory() && !Routes.endsHere(server);
+            boolean elsewhere = provider == Providers.sharedMemory() && !Routes.endsHere(server)
+                    && !Providers.sharedMemoryLeadsTo(server);
             if (elsewhere && providers.size() > 1) {
                 continue;
             }
@@ -241,7 +243,7 @@ final class Settings implements Protocol.Maker<EndpointProtocol>, Cloneable {
     private void listen(List<VerbsProvider> providers, InetSocketAddress local,
             List<VerbsListener<EndpointProtocol>> listeners,
             AcceptQueue<EndpointProtocol> accepted) throws IOException {
-        IOException last = null;
+        IOException telling = null;
         InetSocketAddress next = local;
         for (VerbsProvider provider : providers) {
             try {
@@ -253,14 +255,16 @@ final class Settings implements Protocol.Maker<EndpointProtocol>, Cloneable {
                 listeners.add(listener);
                 next = listeners.getFirst().localAddress();
             } catch (IOException e) {
-                last = e;
-                if (isTaken(e) && !listeners.isEmpty()) {
+                if (isTaken(e)) { // over one transport, so nothing may listen there over another
                     throw e;
+                }
+                if (telling == null || e instanceof BindException) { // the others say what a transport lacks
+                    telling = e;
                 }
             }
         }
         if (listeners.isEmpty()) {
-            throw last;
+            throw telling;
         }
     }
 

@@ -26,6 +26,7 @@ import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.connection.InterruptibleWait;

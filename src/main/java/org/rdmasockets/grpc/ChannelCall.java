@@ -19,6 +19,7 @@ import java.util.ArrayDeque;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.rpc.RpcClientCall;
 import org.rdmasockets.rpc.RpcException;
@@ -220,7 +221,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private void make(Making making) {
         boolean again = method.isIdempotent() || options.isWaitForReady();
         try {
-            long limit = deadline == null ? channel.settings.retryTime().toNanos()
+            long limit = deadline == null ? NanoTimes.nanos(channel.settings.retryTime())
                     : deadline.timeRemaining(TimeUnit.NANOSECONDS);
             if (limit <= 0) {
                 end(tooLate());

@@ -19,6 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.rpc.RpcClient;
 import org.rdmasockets.rpc.RpcMetadata;
 
@@ -126,7 +127,7 @@ final class RdmaChannel extends ManagedChannel {
         if (requestConnection && !connected && !shutdown) {
             Thread.ofVirtual().name("rdma-grpc-connect").start(() -> {
                 try {
-                    connect(settings.retryTime().toNanos());
+                    connect(NanoTimes.nanos(settings.retryTime()));
                 } catch (IOException e) {
                     return; // the state tells
                 }

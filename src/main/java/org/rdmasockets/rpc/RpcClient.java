@@ -2,8 +2,8 @@ package org.rdmasockets.rpc;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -12,6 +12,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.internal.lock.CallerLock;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.Carrier;
@@ -339,7 +340,7 @@ public final class RpcClient implements AutoCloseable {
         StackRoom.ensure();
         ClientConnection connection = current;
         if (connection == null || !connection.isOpen()) {
-            connect(new Backoff(System.nanoTime() + limit.toNanos()));
+            connect(new Backoff(NanoTimes.after(limit)));
         }
     }
 
@@ -552,7 +553,7 @@ public final class RpcClient implements AutoCloseable {
         }
 
         /**
-         * Connects, once.
+         * Connects, once. Of a name, all addresses are tried in turn.
          *
          * @param host name or address
          * @param port of the server
@@ -560,7 +561,7 @@ public final class RpcClient implements AutoCloseable {
          * @throws IOException as {@link #connect(InetSocketAddress)}
          */
         public RpcClient connect(String host, int port) throws IOException {
-            return connect(new InetSocketAddress(host, port));
+            return connect(InetSocketAddress.createUnresolved(host, port));
         }
 
         /**
@@ -576,7 +577,7 @@ public final class RpcClient implements AutoCloseable {
 
         /** Connects by other means. */
         RpcClient connect(Connector connector) throws IOException {
-            RpcClient client = new RpcClient(connector, maxMessage, retryTime.toNanos());
+            RpcClient client = new RpcClient(connector, maxMessage, NanoTimes.nanos(retryTime));
             client.connect(client.new Backoff(Long.MAX_VALUE));
             return client;
         }
@@ -584,30 +585,51 @@ public final class RpcClient implements AutoCloseable {
         /**
          * Makes a client that connects when it is first needed.
          *
-         * @param server where it will listen; a name that is not resolved yet is resolved whenever it connects
+         * @param server where it will listen; of a name that is not resolved yet, all addresses are looked up and
+         *        tried in turn whenever it connects
          * @return the client
          */
         public RpcClient unconnected(InetSocketAddress server) {
-            return new RpcClient(connector(server), maxMessage, retryTime.toNanos());
+            return new RpcClient(connector(server), maxMessage, NanoTimes.nanos(retryTime));
         }
 
         private Connector connector(InetSocketAddress server) {
             int most = maxMessage;
             RpcDatagrams sockets = datagrams;
-            return sockets == null ? limitNanos -> EndpointCarrier.connect(resolved(server), most, limitNanos)
-                    : limitNanos -> {
-                        InetSocketAddress to = resolved(server); // before there is a socket to be closed
-                        return SessionHub.connect(sockets.bind(new InetSocketAddress(0)), to, most, limitNanos);
-                    };
+            Route route = sockets == null ? (to, limitNanos) -> EndpointCarrier.connect(to, most, limitNanos)
+                    : (to, limitNanos) -> SessionHub.connect(sockets.bind(new InetSocketAddress(0)), to, most,
+                            limitNanos);
+            return server.isUnresolved() ? limitNanos -> connect(
+                    InetAddress.getAllByName(server.getHostString()), server.getPort(), route, limitNanos)
+                    : limitNanos -> route.connect(server, limitNanos);
         }
 
-        private static InetSocketAddress resolved(InetSocketAddress server) throws UnknownHostException {
-            InetSocketAddress now = server.isUnresolved()
-                    ? new InetSocketAddress(server.getHostString(), server.getPort()) : server;
-            if (now.isUnresolved()) {
-                throw new UnknownHostException(server.getHostString());
+        /** Makes a connection to an address. */
+        interface Route {
+            /** Connects within a time, longer than nothing. */
+            Carrier connect(InetSocketAddress to, long limitNanos) throws IOException;
+        }
+
+        /** Connects to the first address of a name that answers; each has its part of the time that is left. */
+        static Carrier connect(InetAddress[] hosts, int port, Route route, long limitNanos) throws IOException {
+            long end = System.nanoTime() + limitNanos;
+            IOException first = null;
+            for (int i = 0; i < hosts.length; i++) {
+                long left = (end - System.nanoTime()) / (hosts.length - i);
+                try {
+                    return route.connect(new InetSocketAddress(hosts[i], port), Math.max(1, left));
+                } catch (IOException e) {
+                    if (first == null) {
+                        first = e;
+                    } else {
+                        first.addSuppressed(e);
+                    }
+                    if (Thread.currentThread().isInterrupted()) {
+                        throw e;
+                    }
+                }
             }
-            return now;
+            throw first;
         }
     }
 }

@@ -2,6 +2,7 @@ package org.rdmasockets.rpc;
 
 import java.time.Duration;
 import java.util.Objects;
+import org.rdmasockets.internal.lock.NanoTimes;
 
 /**
  * The options of a call. Immutable.
@@ -62,10 +63,6 @@ public record RpcOptions(Duration timeout, boolean idempotent, RpcMetadata metad
 
     /** The deadline of a call that begins now, by {@code System.nanoTime}. */
     long deadlineNanos() {
-        if (timeout == null) {
-            return Long.MAX_VALUE;
-        }
-        long most = Long.MAX_VALUE / 4;
-        return System.nanoTime() + (timeout.compareTo(Duration.ofNanos(most)) > 0 ? most : timeout.toNanos());
+        return timeout == null ? Long.MAX_VALUE : System.nanoTime() + NanoTimes.nanos(timeout);
     }
 }

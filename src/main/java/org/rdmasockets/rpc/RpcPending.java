@@ -2,6 +2,7 @@ package org.rdmasockets.rpc;
 
 import java.io.IOException;
 import java.time.Duration;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.ClientConnection;
@@ -226,8 +227,7 @@ public final class RpcPending {
         StackRoom.ensure();
         CallStream now = stream;
         try {
-            return now.await(CallStream.END, Math.min(deadlineNanos, System.nanoTime()
-                    + Math.min(limit.toNanos(), Long.MAX_VALUE / 4))) || now.code() >= 0;
+            return now.await(CallStream.END, Math.min(deadlineNanos, NanoTimes.after(limit))) || now.code() >= 0;
         } catch (IOException e) {
             cancel();
             throw RpcClient.interrupted();

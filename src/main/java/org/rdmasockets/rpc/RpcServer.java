@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import org.rdmasockets.RdmaDatagramSocket;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.rpc.call.CallMethod;
 import org.rdmasockets.internal.rpc.call.CallServer;
 import org.rdmasockets.internal.rpc.call.CallServer.Settings;
@@ -66,7 +67,7 @@ public final class RpcServer implements AutoCloseable {
      * @throws InterruptedException if this thread was interrupted
      */
     public boolean awaitTermination(Duration limit) throws InterruptedException {
-        return server.awaitEnd(limit.toNanos());
+        return server.awaitEnd(NanoTimes.nanos(limit));
     }
 
     /** Ends all calls and connections at once. Idempotent. */
@@ -234,7 +235,7 @@ public final class RpcServer implements AutoCloseable {
                 throw new IllegalArgumentException("the memory of answers has at least 4,096 bytes, not " + bytes);
             }
             memoryBytes = bytes;
-            memoryNanos = time.toNanos();
+            memoryNanos = NanoTimes.nanos(time);
             return this;
         }
 

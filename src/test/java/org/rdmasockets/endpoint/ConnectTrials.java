@@ -60,8 +60,19 @@ abstract class ConnectTrials extends EndpointTrial {
     @Test
     void aTakenPortIsRefused() throws Exception {
         try (RdmaEndpointServer server = builder().listen(anyPort())) {
-            assertThrows(BindException.class, () -> builder().listen(server.localAddress()));
+            for (RdmaEndpointBuilder builder : List.of(builder(), RdmaEndpoint.builder())) {
+                String told = assertThrows(BindException.class, () -> builder.listen(server.localAddress()))
+                        .getMessage();
+                assertTrue(told.startsWith("Address already in use"), told);
+            }
         }
+    }
+
+    @Test
+    void anAddressOfAnotherHostIsRefused() {
+        String told = assertThrows(BindException.class,
+                () -> RdmaEndpoint.builder().listen(new InetSocketAddress("192.0.2.1", 0))).getMessage();
+        assertTrue(told.startsWith("Cannot assign requested address"), told);
     }
 
     /** async-rdma: missing device name. */

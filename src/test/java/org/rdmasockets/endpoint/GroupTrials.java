@@ -24,6 +24,7 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.interop.TestBed;
 
 /** Scopes, groups, ranked nodes and their barriers. */

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.FreePorts;
+import org.rdmasockets.internal.lock.NanoTimes;
 
 /** Nodes that tell each other something over TCP, and callers that are none. */
 class TcpExchangeTest {

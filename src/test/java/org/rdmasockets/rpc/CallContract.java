@@ -121,6 +121,37 @@ abstract class CallContract {
         assertArrayEquals(PING, client(serve(echo())).call("echo", PING));
     }
 
+    /** Calls that are given up at once run as long as others: else a client has any number of methods run. */
+    @Test
+    void aCallKeepsItsPlaceUntilItsMethodReturns() throws Exception {
+        AtomicInteger running = new AtomicInteger();
+        AtomicInteger most = new AtomicInteger();
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        RpcClient client = client(serve(echo().maxCallsPerConnection(4).unary("stubborn", (request, call) -> {
+            most.accumulateAndGet(running.incrementAndGet(), Math::max);
+            while (mayEnd.getCount() > 0) {
+                try {
+                    mayEnd.await();
+                } catch (InterruptedException e) {
+                    continue; // it does not care
+                }
+            }
+            running.decrementAndGet();
+            return request;
+        })));
+        for (int i = 0; i < 50; i++) {
+            client.begin("stubborn", PING, RpcOptions.DEFAULT).cancel();
+        }
+        Await.until("as many run as may", () -> running.get() >= 4);
+        RpcException refused = assertThrows(RpcException.class,
+                () -> client.call("stubborn", PING, RpcOptions.DEFAULT.timeout(Duration.ofMillis(300))));
+        assertTrue(refused.status() == RpcStatus.RESOURCE_EXHAUSTED || refused.status() == RpcStatus.DEADLINE_EXCEEDED,
+                refused::toString);
+        mayEnd.countDown();
+        assertArrayEquals(PING, client.call("echo", PING));
+        assertEquals(4, most.get());
+    }
+
     @Test
     void anEmptyMessageIsAMessage() throws Exception {
         assertEquals(0, client(serve(echo())).call("echo", new byte[0]).length);

@@ -231,6 +231,44 @@ class RpcPendingTest {
         assertEquals(2, runs.get());
     }
 
+    @Test
+    void timesTooLongToMatterAreTaken() throws Exception {
+        Duration longest = Duration.ofSeconds(Long.MAX_VALUE);
+        RpcServer server = serve(RpcServer.builder().answerMemory(4096, longest));
+        target = server;
+        try (RpcClient client = RpcClient.builder().retryTime(longest).connect(this::connect)) {
+            client.connect(longest);
+            mayEnd.release();
+            RpcPending pending = client.begin("run", REQUEST, RpcOptions.DEFAULT.timeout(longest));
+            assertTrue(pending.await(longest));
+            assertArrayEquals(REQUEST, pending.await());
+        }
+        server.shutdown();
+        assertTrue(server.awaitTermination(longest));
+    }
+
+    @Test
+    void allAddressesOfANameAreTried() throws Exception {
+        RpcServer server = serve();
+        InetAddress[] hosts = {InetAddress.ofLiteral("127.0.0.2"), InetAddress.getLoopbackAddress()};
+        List<InetAddress> tried = new ArrayList<>();
+        RpcClient.Builder.Route route = (to, limitNanos) -> {
+            tried.add(to.getAddress());
+            if (to.getAddress().equals(hosts[0])) {
+                throw new ConnectException("thrown by the test");
+            }
+            return connect(server, limitNanos);
+        };
+        mayEnd.release();
+        try (RpcClient client = RpcClient.builder().connect(limit -> RpcClient.Builder.connect(hosts,
+                server.localAddress().getPort(), route, limit))) {
+            assertArrayEquals(REQUEST, client.call("run", REQUEST));
+        }
+        assertEquals(List.of(hosts), tried);
+        assertThrows(ConnectException.class, () -> RpcClient.Builder.connect(new InetAddress[] {hosts[0], hosts[0]}, 1,
+                route, 1));
+    }
+
     private void lose(int tries) throws Exception {
         target = null;
         int before = attempts.get();

@@ -25,7 +25,10 @@ public final class CallServer implements AutoCloseable {
     /** The identity of this server, drawn at random. */
     final long instance = new SecureRandom().nextLong();
     private final Set<ServerConnection> connections = ConcurrentHashMap.newKeySet();
+    /** Calls that have not ended. */
     private final AtomicInteger calls = new AtomicInteger();
+    /** Those, and others whose method has not returned yet. */
+    private final AtomicInteger places = new AtomicInteger();
     private final Set<CallStream> running = ConcurrentHashMap.newKeySet();
     private final AtomicLong heldBytes = new AtomicLong();
     /** Where failures of methods are told. */
@@ -127,14 +130,20 @@ public final class CallServer implements AutoCloseable {
         if (heldBytes.get() > settings.maxHeldBytes()) {
             return "the server has more than " + settings.maxHeldBytes() + " bytes of requests that it has not read";
         }
-        if (calls.incrementAndGet() > settings.maxCalls()) {
-            calls.decrementAndGet();
+        if (places.incrementAndGet() > settings.maxCalls()) {
+            places.decrementAndGet();
             return "the server has " + settings.maxCalls() + " calls";
         }
         return null;
     }
 
+    /** A call that was admitted has ended, and its method has returned. */
+    void left() {
+        places.decrementAndGet();
+    }
+
     void begun(CallStream call) {
+        calls.incrementAndGet();
         running.add(call);
     }
 

@@ -49,6 +49,10 @@ public final class CallStream {
     /** One thread may wait to receive, another one to send. */
     private final Waiter receiver = new Waiter(this);
     private volatile Waiter sender;
+    /** At a server: two until the call has ended and its method has returned, each of which takes one away. */
+    private int parts = 2;
+    /** Whether a server counts it; the reader only. */
+    boolean hasPlace;
     /** The thread that runs the call at a server; null for none. */
     private Thread runner;
     private Runnable listener;
@@ -430,6 +434,12 @@ public final class CallStream {
             connection.cancelled(this, status);
             signal();
         }
+    }
+
+    /** Server: the call has ended, or its method has returned; true for the second of these, which gives its place up. */
+    synchronized boolean isPartOver() {
+        parts--;
+        return parts == 0;
     }
 
     /** Server: this thread runs the call, until {@link #runEnds}; it is interrupted if the call ends before. */

@@ -45,7 +45,10 @@ final class ServerConnection extends CallConnection {
     private long heldSince;
     /** Ends of calls that wait until the client takes them. */
     private final AtomicInteger late = new AtomicInteger();
+    /** Calls that have not ended. */
     private final AtomicInteger calling = new AtomicInteger();
+    /** Calls that have a place: those, and others whose method has not returned yet. */
+    private final AtomicInteger placed = new AtomicInteger();
     private volatile boolean greeted;
     private volatile boolean leaving;
     private volatile boolean graceOver;
@@ -144,6 +147,18 @@ final class ServerConnection extends CallConnection {
         } catch (Throwable e) { // it does not run: a client that repeats it is told so
             call.finish(Code.INTERNAL, "the server could not begin the call; its log says more", null, null);
             throw e;
+        } finally {
+            if (call.hasPlace) {
+                partOver(call);
+            }
+        }
+    }
+
+    /** A call that has ended keeps its place until its method has returned: else a client could have any number run. */
+    private void partOver(CallStream call) {
+        if (call.isPartOver()) {
+            placed.decrementAndGet();
+            server.left();
         }
     }
 
@@ -178,6 +193,8 @@ final class ServerConnection extends CallConnection {
             }
             return false;
         }
+        placed.incrementAndGet();
+        call.hasPlace = true;
         calling.incrementAndGet();
         server.begun(call);
         calls.put(call.id, call);
@@ -198,7 +215,7 @@ final class ServerConnection extends CallConnection {
         if (late.get() >= server.settings.maxCallsPerConnection()) {
             return "the client has not taken " + late.get() + " answers";
         }
-        return server.admit(calling.get());
+        return server.admit(placed.get());
     }
 
     private static Frame refusal(CallStream call, int code, String text, int flags) {
@@ -331,6 +348,7 @@ final class ServerConnection extends CallConnection {
         } else {
             calling.decrementAndGet();
             server.ended(call);
+            partOver(call);
         }
         ResponseCache.Entry entry = call.remembered;
         if (entry == null) {

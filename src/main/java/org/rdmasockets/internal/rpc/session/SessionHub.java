@@ -14,6 +14,7 @@ import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -82,7 +83,8 @@ public final class SessionHub {
     private final Packet in = new Packet();
     private final Packet reply = new Packet();
     private final ByteBuffer out = ByteBuffer.allocate(PACKET_BYTES);
-    private int unconfirmed;
+    /** Sessions of a server of which no packet has come, oldest first. */
+    private final LinkedHashSet<SessionCarrier> unconfirmed = new LinkedHashSet<>();
     private boolean listening;
     private boolean closed;
     /** Why nothing is received any more. */
@@ -368,7 +370,7 @@ public final class SessionHub {
         }
         if (carrier.origin != null && !carrier.confirmed && in.kind != Packet.RESET) {
             carrier.confirmed = true;
-            unconfirmed--;
+            unconfirmed.remove(carrier);
             if (listening) {
                 accepted.add(carrier);
                 arrivals.signal();
@@ -424,9 +426,15 @@ public final class SessionHub {
         Origin origin = new Origin(from, client);
         SessionCarrier carrier = origins.get(origin);
         if (carrier == null) {
-            if (unconfirmed >= MAX_UNCONFIRMED || sessions.size() >= MAX_SESSIONS) {
+            if (sessions.size() >= MAX_SESSIONS) {
                 dropped++;
                 return;
+            }
+            if (unconfirmed.size() >= MAX_UNCONFIRMED) { // an honest client confirms at once, a flood does not
+                SessionCarrier oldestOfThese = unconfirmed.getFirst();
+                oldestOfThese.session.fail("no client has confirmed it, and others need the room");
+                oldestOfThese.pump(now);
+                dropped++;
             }
             long own = random.nextLong();
             while (sessions.containsKey(own)) {
@@ -435,7 +443,7 @@ public final class SessionHub {
             carrier = new SessionCarrier(new Session(own, client, payloadBytes, maxMessage, WAITING_BYTES, now), from,
                     origin);
             carrier.endsAt = now + UNCONFIRMED_NANOS;
-            unconfirmed++;
+            unconfirmed.add(carrier);
             sessions.put(own, carrier);
             origins.put(origin, carrier);
             schedule(carrier);
@@ -657,7 +665,7 @@ public final class SessionHub {
             if (over && sessions.remove(session.own) != null) {
                 if (origin != null) {
                     origins.remove(origin);
-                    unconfirmed -= confirmed ? 0 : 1;
+                    unconfirmed.remove(this);
                 }
                 session.fail(closing ? "this end is closed" : "no client has confirmed it");
                 account(now);

@@ -69,6 +69,34 @@ class HostileDatagramTest {
         }
     }
 
+    /** Asks for a session as a client of a number, and goes no further than the server's answer. */
+    private void halfOpen(DatagramSocket from, InetSocketAddress server, long client) throws IOException {
+        packet.sender = client;
+        send(from, server, Packet.INIT, new byte[COOKIE_BYTES]);
+        assertTrue(answered(from), "no cookie");
+        byte[] cookie = new byte[COOKIE_BYTES];
+        packet.payload.get(cookie);
+        packet.sender = client;
+        send(from, server, Packet.OPEN, cookie);
+        assertTrue(answered(from), "not let in");
+    }
+
+    /** More sessions than may wait to be confirmed: the oldest of these go. */
+    @Test
+    void aFloodOfSessionsThatAreNotConfirmedKeepsNoClientOut() throws Exception {
+        try (RpcServer server = RpcServer.builder().datagrams().unary("echo", (request, call) -> request)
+                .listen(new InetSocketAddress("127.0.0.1", 0));
+                DatagramSocket stranger = new DatagramSocket()) {
+            stranger.setSoTimeout(10_000);
+            for (int i = 0; i < 1100; i++) {
+                halfOpen(stranger, server.localAddress(), i + 1);
+            }
+            try (RpcClient client = RpcClient.builder().datagrams().connect(server.localAddress())) {
+                assertArrayEquals(PING, client.call("echo", PING));
+            }
+        }
+    }
+
     @Test
     void aCookieIsGoodForItsAddressAndClientOnly() throws Exception {
         try (RpcServer server = RpcServer.builder().datagrams().listen(new InetSocketAddress("127.0.0.1", 0));

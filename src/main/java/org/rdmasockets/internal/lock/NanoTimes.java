@@ -1,26 +1,26 @@
-package org.rdmasockets.endpoint;
+package org.rdmasockets.internal.lock;
 
 import java.time.Duration;
 
 /** Times by {@code System.nanoTime}, and their differences, that do not overflow. */
-final class NanoTimes {
+public final class NanoTimes {
     /** For ever, in nanoseconds; small enough to add to a time. */
     private static final long FOR_EVER_NANOS = Long.MAX_VALUE / 4;
 
     private NanoTimes() {}
 
     /** When a limit that begins now is over; {@code Long.MAX_VALUE} when it is too long to matter. */
-    static long after(Duration limit) {
+    public static long after(Duration limit) {
         return after(nanos(limit));
     }
 
     /** Likewise for nanoseconds. */
-    static long after(long nanos) {
+    public static long after(long nanos) {
         return nanos >= FOR_EVER_NANOS ? Long.MAX_VALUE : System.nanoTime() + nanos;
     }
 
     /** A duration in nanoseconds, at least 0; very long ones become some decades. */
-    static long nanos(Duration limit) {
+    public static long nanos(Duration limit) {
         if (limit.isNegative()) {
             return 0;
         }
