@@ -553,7 +553,8 @@ public final class RpcClient implements AutoCloseable {
         }
 
         /**
-         * Connects, once. Of a name, all addresses are tried in turn.
+         * Connects, once. Of a name, all addresses are tried in turn; they are looked up again whenever the client
+         * connects.
          *
          * @param host name or address
          * @param port of the server
@@ -625,7 +626,7 @@ public final class RpcClient implements AutoCloseable {
                         first.addSuppressed(e);
                     }
                     if (Thread.currentThread().isInterrupted()) {
-                        throw e;
+                        throw first;
                     }
                 }
             }

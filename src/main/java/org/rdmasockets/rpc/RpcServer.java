@@ -189,8 +189,9 @@ public final class RpcServer implements AutoCloseable {
         }
 
         /**
-         * The most calls at once; more are refused by {@link RpcStatus#RESOURCE_EXHAUSTED}, and made again by clients
-         * of this library as long as they have time. 10,000 without this.
+         * The most calls at once, with those that were given up and whose method still runs; more are refused by
+         * {@link RpcStatus#RESOURCE_EXHAUSTED}, and made again by clients of this library as long as they have time.
+         * 10,000 without this.
          *
          * @param calls at least 1
          * @return this
@@ -201,7 +202,8 @@ public final class RpcServer implements AutoCloseable {
         }
 
         /**
-         * The most calls at once of one connection; callers of clients of this library wait. 1,024 without this.
+         * The most calls at once of one connection, with those that were given up and whose method still runs; callers
+         * of clients of this library wait. 1,024 without this.
          *
          * @param calls at least 1
          * @return this

@@ -37,7 +37,7 @@ class DocumentationTest {
     private static final Pattern SCRIPT_COMMENT = Pattern.compile("(?m)^\\s*# .*$");
     private static final Pattern PROPERTY_READ = Pattern.compile(
             "(?:Property\\.(?:flag|choice|number)|\\bmillis|new Budget|\\b[A-Z]+(?:_[A-Z]+)+)\\(\\s*\"([\\w.]+)\""
-                    + "|(?:Property\\.PREFIX|TRANSPORT_PROPERTY) \\+ \"([\\w.]+)\";");
+                    + "|(?:Property\\.PREFIX|TRANSPORT_PROPERTY|SETTINGS_PREFIX) \\+ \"([\\w.]+)\";");
     private static final Pattern PROPERTY_SETTING = Pattern.compile("-Dorg\\.rdmasockets\\.([\\w.]*\\w)");
     private static final Pattern TABLE_ROW = Pattern.compile("(?m)^\\| (`[\\w.]+`(?:, `[\\w.]+`)*) \\|.*$");
     /** Packages of classes that comments name without their package. */

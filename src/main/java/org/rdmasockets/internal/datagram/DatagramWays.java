@@ -220,7 +220,8 @@ public final class DatagramWays implements AutoCloseable {
         if (isForUdpOnly(host)) {
             return host.getHostAddress() + " is for UDP only";
         }
-        return Routes.endsHere(destination) || SharedMemoryProvider.spansNetworks() ? null : host.getHostAddress() + " is not on this host";
+        return Routes.endsHere(destination) || SharedMemoryProvider.spansNetworks() ? null
+                : host.getHostAddress() + " is not on this host";
     }
 
     private static boolean isForUdpOnly(InetAddress host) {

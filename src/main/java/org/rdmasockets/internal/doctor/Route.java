@@ -53,7 +53,7 @@ record Route(Transport transport, Transport taken, long connectMicros, String fa
             return "no address is known of the host " + e.getMessage();
         }
         boolean refused = e instanceof ConnectException && transport.is(Transport.SHARED_MEMORY);
-        return (e.getMessage() == null ? e.toString() : e.getMessage()) + (refused ? "; no process of this user in "
-                + "this network namespace listens there with an RdmaServerSocket" : "");
+        return (e.getMessage() == null ? e.toString() : e.getMessage()) + (refused ? "; no process that shares memory "
+                + "with this one listens there with an RdmaServerSocket" : "");
     }
 }

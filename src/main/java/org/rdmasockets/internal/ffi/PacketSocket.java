@@ -42,6 +42,8 @@ public final class PacketSocket extends Guard {
     private volatile boolean shared;
     /** The set that watches this, or null: the socket leaves it when it is closed, not when that has been done. */
     volatile Epoll watchedBy;
+    /** Null until it was asked for. */
+    private Peer peer;
 
     private PacketSocket(long descriptor, boolean shared) {
         this.descriptor = (int) descriptor;
@@ -93,6 +95,9 @@ public final class PacketSocket extends Guard {
     public static PacketSocket connect(String name) throws VerbsException {
         PacketSocket socket = unnamed();
         try {
+            if (SharingPolicy.current().isForOthers()) {
+                socket.passDescriptors(0); // the listener is not known yet
+            }
             socket.give(Posix.CONNECT, name);
             socket.shared = true;
             return socket;
@@ -106,8 +111,8 @@ public final class PacketSocket extends Guard {
     private void give(NativeFunction function, String name) throws VerbsException {
         byte[] path = name.getBytes(StandardCharsets.UTF_8);
         if (path.length > MAX_NAME_BYTES) {
-            throw new VerbsException("bind", Errno.ENAMETOOLONG.number(), "name=" + name, "the path of a socket has at most "
-                    + MAX_NAME_BYTES + " bytes: use a directory with a shorter name");
+            throw new VerbsException(function == Posix.BIND ? "bind" : "connect", Errno.ENAMETOOLONG.number(), "name="
+                    + name, "the path of a socket has at most " + MAX_NAME_BYTES + " bytes: use a shorter directory");
         }
         try (Arena arena = Arena.ofConfined()) {
             int bytes = PATH_OFFSET + path.length + 1;
@@ -149,12 +154,16 @@ public final class PacketSocket extends Guard {
 
     /** Asks the kernel who the peer is ({@code SO_PEERCRED}). */
     public Peer peer() throws VerbsException {
+        if (peer != null) {
+            return peer;
+        }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment answer = arena.allocate(CREDENTIALS_BYTES + Integer.BYTES, Integer.BYTES);
             ByteBuffer fields = Posix.buffer(answer).putInt(CREDENTIALS_BYTES, CREDENTIALS_BYTES);
             Posix.GETSOCKOPT.check("option=SO_PEERCRED", descriptor, Posix.SOL_SOCKET, Posix.SO_PEERCRED,
                     answer.address(), answer.address() + CREDENTIALS_BYTES);
-            return new Peer(fields.getInt(0), fields.getInt(Integer.BYTES), fields.getInt(2 * Integer.BYTES));
+            peer = new Peer(fields.getInt(0), fields.getInt(Integer.BYTES), fields.getInt(2 * Integer.BYTES));
+            return peer;
         }
     }
 
@@ -181,14 +190,10 @@ public final class PacketSocket extends Guard {
     }
 
     /**
-     * Tells the peer's process from all others for as long as this host runs: its number, which is not used again while
-     * a link to it stands, or for one without a number here the inode of its descriptor ({@code SO_PEERPIDFD}), negated;
-     * 0 if the kernel tells neither.
+     * Tells the peer's process from all others of this host, also from those that have its number later: the inode of
+     * its descriptor ({@code SO_PEERPIDFD}), 0 if the kernel does not tell.
      */
-    public long identity(Peer peer) {
-        if (peer.process() > 0) {
-            return peer.process();
-        }
+    public long peerInode() {
         try (Arena arena = Arena.ofConfined()) {
             ByteBuffer fields = option(arena, Posix.SO_PEERPIDFD, Integer.BYTES);
             if (fields == null) {
@@ -196,7 +201,7 @@ public final class PacketSocket extends Guard {
             }
             int process = fields.getInt(0);
             try {
-                return -inode(arena, process);
+                return inode(arena, process);
             } finally {
                 Posix.close(process);
             }

@@ -37,6 +37,7 @@ final class Posix {
     static final int STAT_INODE = 8;
     static final int STAT_MODE = AARCH64 ? 16 : 24;
     static final int STAT_USER = AARCH64 ? 24 : 28;
+    static final int STAT_GROUP = AARCH64 ? 28 : 32;
     static final int STAT_BYTES = 144;
     static final int AT_FDCWD = -100;
     static final int AT_SYMLINK_NOFOLLOW = 0x100;

@@ -1,19 +1,25 @@
 package org.rdmasockets.internal.ffi;
 
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.stream.Collectors;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * The processes that may share memory with this one: those of its own user, and those of the users and groups that settings
- * name. Both ends decide, each by the kernel's word of who the other is ({@code SO_PEERCRED}).
+ * The processes that may share memory with this one: those of its own user, and those of the users and groups that
+ * settings name. Both ends decide, each by the kernel's word of who the other is ({@code SO_PEERCRED}).
  */
 public final class SharingPolicy {
-    private static final String PREFIX = "org.rdmasockets.shared.";
+    private static final String SETTINGS_PREFIX = "org.rdmasockets.";
+    /** The property that names the directory. */
+    public static final String DIRECTORY = SETTINGS_PREFIX + "shared.directory";
+    private static final String USERS = SETTINGS_PREFIX + "shared.users";
+    private static final String GROUPS = SETTINGS_PREFIX + "shared.groups";
     private static final int[] NONE = {};
-    private static final SharingPolicy CURRENT = new SharingPolicy(System.getProperty(PREFIX + "directory", ""),
-            System.getProperty(PREFIX + "users", ""), System.getProperty(PREFIX + "groups", ""));
+    private static final SharingPolicy CURRENT = new SharingPolicy(System.getProperty(DIRECTORY, ""),
+            System.getProperty(USERS, ""), System.getProperty(GROUPS, ""));
     private final Path directory;
     private final int[] users;
     private final int[] groups;
@@ -28,16 +34,21 @@ public final class SharingPolicy {
             permittedUsers = numbers(users);
             permittedGroups = numbers(groups);
         } catch (NumberFormatException e) {
-            wrong = "-D" + PREFIX + "users=" + users + " and -D" + PREFIX + "groups=" + groups + " have to be numbers "
+            wrong = "-D" + USERS + "=" + users + " and -D" + GROUPS + "=" + groups + " have to be numbers "
                     + "of users and groups, separated by commas, as 'id -u' and 'id -g' print them";
         }
-        Path given = directory.isBlank() ? null : Path.of(directory.strip());
-        if (given != null && !given.isAbsolute()) {
-            wrong = "-D" + PREFIX + "directory=" + directory + " has to be an absolute path";
+        Path given = null;
+        try {
+            given = directory.isBlank() ? null : Path.of(directory.strip());
+        } catch (InvalidPathException e) {
+            wrong = "-D" + DIRECTORY + "=" + directory + " is no path in this process's encoding";
         }
-        this.directory = given;
-        this.users = permittedUsers;
-        this.groups = permittedGroups;
+        if (given != null && !given.isAbsolute()) {
+            wrong = "-D" + DIRECTORY + "=" + directory + " has to be an absolute path";
+        }
+        this.directory = wrong == null ? given : null;
+        this.users = wrong == null ? permittedUsers : NONE;
+        this.groups = wrong == null ? permittedGroups : NONE;
         problem = wrong;
     }
 
@@ -76,9 +87,14 @@ public final class SharingPolicy {
         return isForOthers() || spansNetworks();
     }
 
-    /** Whether a user may be permitted: groups are known of a connected peer only. */
+    /** Whether a user may be permitted, of which no group is known. */
     boolean mayPermit(int user) {
         return groups.length > 0 || contains(users, user);
+    }
+
+    /** Whether the owner of a file may be permitted, by its user or its group: the kernel says more of a peer. */
+    boolean mayPermit(int user, int group) {
+        return contains(users, user) || contains(groups, group);
     }
 
     /** Whether a connected peer may share memory with this process. */
@@ -98,9 +114,14 @@ public final class SharingPolicy {
 
     /** The settings that let a user and this process share memory, for a person. */
     public static String remedy(int other) {
-        return "only processes of one user share memory, unless both ends name the other's user or group: -D" + PREFIX
-                + "users=" + Integer.toUnsignedString(other) + " here, -D" + PREFIX + "users="
-                + Integer.toUnsignedString(PacketSocket.ownUser()) + " there";
+        return remedy(other, PacketSocket.ownUser());
+    }
+
+    /** The same, where the other process sees this one's user as another number. */
+    public static String remedy(int other, int own) {
+        return "only processes of one user share memory, unless both ends name the other's user or group: -D" + USERS
+                + "=" + Integer.toUnsignedString(other) + " here, -D" + USERS + "=" + Integer.toUnsignedString(own)
+                + " there";
     }
 
     /** The refusal of a listener of a user that is not permitted here. */
@@ -116,7 +137,8 @@ public final class SharingPolicy {
                 + text(" groups", groups);
     }
 
-    private static String text(String what, int[] numbers) {
-        return numbers.length == 0 ? "" : "," + what + " " + Arrays.toString(numbers);
+    private static String text(String kind, int[] numbers) {
+        return numbers.length == 0 ? "" : "," + kind + " " + Arrays.stream(numbers)
+                .mapToObj(Integer::toUnsignedString).collect(Collectors.joining(", "));
     }
 }

@@ -3,6 +3,8 @@ package org.rdmasockets.internal.ffi;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -12,6 +14,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
@@ -20,8 +23,8 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * The directory of the names of packet sockets, one for each user and network namespace: no other user can take or
- * remove a name in it, or connect to one unless {@link SharingPolicy} permits that. It is looked for in a few places, or
- * in the one that the policy names, so that another user who takes its name in one of them does no harm: a directory
+ * remove a name in it, or connect to one unless {@link SharingPolicy} permits that. It is looked for in a few places,
+ * or in the one that the policy names, so that another user who takes its name in one of them does no harm: a directory
  * counts only if this user owns it and no other user may write to it. Others may look a name up, so that they learn
  * whose it is.
  *
@@ -37,6 +40,7 @@ public final class SocketDirectory {
     private static final int STICKY = 01000;
     private static final int TYPE = 0170000;
     private static final int DIRECTORY = 0040000;
+    private static final int SOCKET = 0140000;
     /**
      * How long a name must be unanswered before it counts as left behind: between bind and listen it is unanswered,
      * too.
@@ -48,6 +52,8 @@ public final class SocketDirectory {
     private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     /** Most files of a place that are looked at in search of other users' directories, and of left names. */
     private static final int MOST_LOOKED_AT = 512;
+    /** Most directories that are looked at in search of such of permitted users. */
+    private static final int MOST_OF_OTHERS = 4096;
 
     /** The files that say which addresses the namespace of a directory has, where a name of all addresses counts. */
     private static final String ADDRESS_PREFIX = "at-";
@@ -55,6 +61,7 @@ public final class SocketDirectory {
     /** The directory of this process; guarded by the class. */
     private static SocketDirectory ofProcess;
 
+    private final SharingPolicy policy = SharingPolicy.current();
     private final List<Path> places;
     private final int user;
     /** The name of the directory, but for the user. */
@@ -73,15 +80,11 @@ public final class SocketDirectory {
     /** The directory of this process, made when it is needed. */
     public static synchronized SocketDirectory own() {
         if (ofProcess == null) {
-            Path named = policy().directory();
+            Path named = SharingPolicy.current().directory();
             ofProcess = new SocketDirectory(named != null ? List.of(named) : List.of(Path.of("/dev/shm"),
                     Path.of("/run/user/" + UserNamespace.outerUser(PacketSocket.ownUser())), Path.of("/tmp")));
         }
         return ofProcess;
-    }
-
-    private static SharingPolicy policy() {
-        return SharingPolicy.current();
     }
 
     private static String networkNamespace() {
@@ -172,29 +175,39 @@ public final class SocketDirectory {
                 throw Posix.BIND.failure(Errno.EADDRINUSE.number(), "name=" + file);
             }
         }
-        for (Path other : policy().isForOthers() ? others(true) : List.<Path>of()) {
+        for (Path other : policy.isForOthers() ? others(true) : List.<Path>of()) {
             try {
-                connect(other.resolve(name)).close();
+                connectToOther(other.resolve(name)).close();
             } catch (VerbsException e) {
-                continue;
+                if (e.errno() != Errno.EAGAIN) {
+                    continue; // no permitted process listens there
+                }
             }
             throw Posix.BIND.failure(Errno.EADDRINUSE.number(), "name=" + other.resolve(name));
         }
     }
 
     /**
-     * Says that this network namespace has an address, for processes of others that look for a listener at all
+     * Says which addresses this network namespace has, for processes of others that look for a listener at all
      * addresses; harmless if it fails, and again.
      */
-    public void tellAddress(String host) {
+    public void tellAddresses(Set<String> hosts) {
         for (Path place : places) {
-            Path file = place.resolve(directory).resolve(ADDRESS_PREFIX + host);
-            try {
-                if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
-                    Files.createFile(file);
+            Path directoryHere = place.resolve(directory);
+            try (DirectoryStream<Path> told = Files.newDirectoryStream(directoryHere, ADDRESS_PREFIX + "*")) {
+                for (Path file : told) {
+                    if (!hosts.contains(file.getFileName().toString().substring(ADDRESS_PREFIX.length()))) {
+                        delete(file);
+                    }
                 }
-            } catch (IOException e) {
-                continue; // no directory, or another thread was quicker
+                for (String host : hosts) {
+                    Path file = directoryHere.resolve(ADDRESS_PREFIX + host);
+                    if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+                        Files.createFile(file);
+                    }
+                }
+            } catch (IOException | DirectoryIteratorException e) {
+                continue; // no directory, or another process was quicker
             }
         }
     }
@@ -210,7 +223,7 @@ public final class SocketDirectory {
                     if (name.endsWith(suffix) == sameNetwork && !name.equals(directory) && isOfPermitted(other)) {
                         all.add(other);
                     }
-                    if (++looked == MOST_LOOKED_AT) {
+                    if (++looked == MOST_OF_OTHERS) {
                         break;
                     }
                 }
@@ -222,9 +235,9 @@ public final class SocketDirectory {
     }
 
     private boolean isOfPermitted(Path path) {
-        long found = stat(path);
-        int owner = (int) (found >>> Integer.SIZE);
-        return found != -1 && ((int) found & TYPE) == DIRECTORY && (owner == user || policy().mayPermit(owner));
+        Owned found = stat(path);
+        return found != null && found.is(DIRECTORY)
+                && (found.user() == user || policy.mayPermit(found.user()));
     }
 
     /** Makes the directory unless it is there: what is wrong with it, or null. */
@@ -251,37 +264,41 @@ public final class SocketDirectory {
         return above != null ? above : problem(directoryHere, true);
     }
 
-    /** The owner of a file, in the upper half, and its mode; -1 if it is not there. */
-    private static long stat(Path path) {
+    /** The owner of a file, its group and its mode. */
+    private record Owned(int user, int group, int mode) {
+        boolean is(int type) {
+            return (mode & TYPE) == type;
+        }
+    }
+
+    /** Looks a file up, without following a link; null if it is not there. */
+    private static Owned stat(Path path) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment found = arena.allocate(Posix.STAT_BYTES, Long.BYTES);
             if (Posix.SYSCALL.call(Posix.NEWFSTATAT, Posix.AT_FDCWD, Posix.text(arena, path.toString()).address(),
                     found.address(), Posix.AT_SYMLINK_NOFOLLOW) < 0) {
-                return -1;
+                return null;
             }
-            return (long) Posix.buffer(found).getInt(Posix.STAT_USER) << Integer.SIZE
-                    | Posix.buffer(found).getInt(Posix.STAT_MODE);
+            ByteBuffer fields = Posix.buffer(found);
+            return new Owned(fields.getInt(Posix.STAT_USER), fields.getInt(Posix.STAT_GROUP),
+                    fields.getInt(Posix.STAT_MODE));
         }
     }
 
     private String problem(Path path, boolean own) {
-        long found = stat(path);
-        int mode = (int) found;
-        int owner = (int) (found >>> Integer.SIZE);
-        if (found == -1) {
+        Owned found = stat(path);
+        if (found == null) {
             return path + " is not there";
         }
-        if ((mode & TYPE) != DIRECTORY) {
+        if (!found.is(DIRECTORY)) {
             return path + " is no directory";
         }
-        if (!own && path.equals(policy().directory())) {
-            return null; // the settings trust it, and so do both ends in the kernel's word alone
-        }
+        int owner = found.user();
         if (own ? owner != user : owner != user && owner != 0 && owner != UserNamespace.overflowUser()) {
             return path + " belongs to user " + Integer.toUnsignedString(owner);
         }
-        if ((mode & OTHERS_WRITE) != 0 && (own || (mode & STICKY) == 0)) {
-            return "others may write to " + path;
+        if ((found.mode() & OTHERS_WRITE) != 0 && (own || (found.mode() & STICKY) == 0)) {
+            return "others may write to " + path + (own ? "" : ", and it is not sticky: chmod +t " + path);
         }
         return null;
     }
@@ -354,7 +371,8 @@ public final class SocketDirectory {
                 if (++looked > MOST_LOOKED_AT) {
                     return;
                 }
-                if (file.endsWith(PortLocks.FILE) || file.getFileName().toString().startsWith(ADDRESS_PREFIX)) {
+                Owned found = stat(file);
+                if (found == null || !found.is(SOCKET)) {
                     continue;
                 }
                 long age = System.currentTimeMillis() - Files.getLastModifiedTime(file).toMillis();
@@ -405,33 +423,32 @@ public final class SocketDirectory {
     }
 
     /**
-     * Connects to the process that listens under the first of some names, of this user or else of a permitted one; throws
-     * {@code ECONNREFUSED} if none does, {@code EAGAIN} if the listener's backlog is full, {@code EACCES} if it is of a
-     * user that is not permitted.
+     * Connects to the process that listens under the first of some names, of this user or else of a permitted one.
+     * Throws {@code ECONNREFUSED} if none does, {@code EAGAIN} if the listener's backlog is full, {@code EACCES} if it
+     * is of a user that is not permitted.
      */
     public PacketSocket connect(String... names) throws VerbsException {
-        List<Path> directories = new ArrayList<>(places.size());
-        for (Path place : places) {
-            Path directoryHere = place.resolve(directory);
-            if (problem(place, directoryHere) == null) {
-                directories.add(directoryHere);
-            }
-        }
-        List<Path> candidates = files(directories, names);
-        if (policy().isForOthers()) {
-            candidates.addAll(files(others(true), names));
-        }
-        return connectToAny(candidates, names[0]);
-    }
-
-    private static List<Path> files(List<Path> directories, String... names) {
-        List<Path> files = new ArrayList<>(directories.size() * names.length);
         for (String name : names) {
-            for (Path one : directories) {
-                files.add(one.resolve(name));
+            for (Path place : places) {
+                Path directoryHere = place.resolve(directory);
+                if (problem(place, directoryHere) == null) {
+                    try {
+                        return connect(directoryHere.resolve(name), user);
+                    } catch (VerbsException e) {
+                        if (e.errno() != Errno.ECONNREFUSED && e.errno() != Errno.ENOENT) {
+                            throw e;
+                        }
+                    }
+                }
             }
         }
-        return files;
+        List<Path> others = new ArrayList<>(0);
+        for (Path other : policy.isForOthers() ? others(true) : List.<Path>of()) {
+            for (String name : names) {
+                others.add(other.resolve(name));
+            }
+        }
+        return connectToAny(others, names[0]);
     }
 
     /**
@@ -461,35 +478,49 @@ public final class SocketDirectory {
         return found;
     }
 
-    private static PacketSocket connectToAny(List<Path> candidates, String name) throws VerbsException {
-        VerbsException refusal = null;
-        for (Path file : candidates) {
+    /**
+     * Connects to the first of some files behind which a permitted process listens. Fails for the reason of one that
+     * has too much to do, else of one that is not permitted.
+     */
+    private PacketSocket connectToAny(List<Path> files, String name) throws VerbsException {
+        VerbsException reason = null;
+        for (Path file : files) {
             try {
-                return connect(file);
+                return connectToOther(file);
             } catch (VerbsException e) {
-                if (e.errno() == Errno.EACCES) {
-                    refusal = e; // another's may be permitted
-                } else if (e.errno() != Errno.ECONNREFUSED && e.errno() != Errno.ENOENT) {
-                    throw e;
-                }
+                boolean busy = e.errno() == Errno.EAGAIN;
+                reason = busy || e.errno() == Errno.EACCES && reason == null ? e : reason;
             }
         }
-        throw refusal != null ? refusal : Posix.CONNECT.failure(Errno.ECONNREFUSED.number(), "name=" + name);
+        throw reason != null ? reason : Posix.CONNECT.failure(Errno.ECONNREFUSED.number(), "name=" + name);
     }
 
-    /** Connects to a file, and looks at the listener. */
-    private static PacketSocket connect(Path file) throws VerbsException {
-        PacketSocket socket;
-        try {
-            socket = PacketSocket.connect(file.toString());
-        } catch (VerbsException e) {
-            throw e.errno() != Errno.EACCES ? e
-                    : SharingPolicy.notPermitted(file.toString(), (int) (stat(file) >>> Integer.SIZE));
+    /** Connects to a file in a directory that is another's, which may be anything. */
+    private PacketSocket connectToOther(Path file) throws VerbsException {
+        Owned found = stat(file);
+        if (found == null || !found.is(SOCKET)) {
+            throw Posix.CONNECT.failure(Errno.ENOENT.number(), "name=" + file);
+        }
+        if (found.user() != user && !policy.mayPermit(found.user(), found.group())) {
+            throw SharingPolicy.notPermitted(file.toString(), found.user());
         }
         try {
+            return connect(file, found.user());
+        } catch (VerbsException e) {
+            throw e.errno() == Errno.EACCES ? SharingPolicy.notPermitted(file.toString(), found.user()) : e;
+        }
+    }
+
+    /** Connects to the listener of a file, if it owns that and is permitted. */
+    private PacketSocket connect(Path file, int owner) throws VerbsException {
+        PacketSocket socket = PacketSocket.connect(file.toString());
+        try {
             PacketSocket.Peer peer = socket.peer();
-            if (!policy().permits(peer, socket)) {
+            if (peer.user() != owner || !policy.permits(peer, socket)) {
                 throw SharingPolicy.notPermitted(file.toString(), peer.user());
+            }
+            if (policy.isForOthers()) {
+                socket.admitDescriptors();
             }
             return socket;
         } catch (Throwable e) {

@@ -30,6 +30,7 @@ public final class DatagramPorts {
     private static final int MOST_ROUTES = 1024;
     /** How long the outcome counts that no process takes datagrams at an address. */
     private static final long REFUSED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long BETWEEN_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final InetAddress WILDCARD = InetAddress.ofLiteral("0.0.0.0");
 
     private final SharedMemoryFabric fabric;
@@ -37,6 +38,10 @@ public final class DatagramPorts {
     private final Map<InetSocketAddress, Port> ports = new ConcurrentHashMap<>();
     private final Map<InetSocketAddress, Route> routes = new ConcurrentHashMap<>();
     private final AtomicLong dropped = new AtomicLong();
+    /** The addresses that came last from another network namespace. */
+    private volatile Between between;
+
+    private record Between(InetAddress destination, InetAddress source, boolean are, long sinceNanos) {}
 
     /** Takes what comes to a port: by any thread, without a wait. */
     public interface Receiver {
@@ -248,8 +253,8 @@ public final class DatagramPorts {
     }
 
     /**
-     * Takes a datagram of another process, which is {@code near} if it is of this network namespace: else loopback there
-     * is not loopback here. Throws {@code IllegalArgumentException} if no honest process says so.
+     * Takes a datagram of another process, which is {@code near} if it is of this network namespace: else loopback
+     * there is not loopback here. Throws {@code IllegalArgumentException} if no honest process says so.
      */
     void onDatagram(RingEntry entry, boolean near) {
         int addressBytes = entry.flags();
@@ -266,7 +271,7 @@ public final class DatagramPorts {
         if (source.isAnyLocalAddress() || source.isMulticastAddress()) {
             throw new IllegalArgumentException("nobody sends datagrams from " + source.getHostAddress());
         }
-        boolean meant = near || !destination.isLoopbackAddress() && !source.isLoopbackAddress();
+        boolean meant = near || areBetweenHosts(destination, source);
         Port port = meant ? find(new InetSocketAddress(destination, destinationPort)) : null;
         if (port == null || !port.receiver.hasRoom(dataBytes)) {
             dropped.incrementAndGet();
@@ -276,6 +281,18 @@ public final class DatagramPorts {
         MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset() + 2 * addressBytes, data, 0,
                 dataBytes);
         port.receiver.take(new InetSocketAddress(source, sourcePort), data);
+    }
+
+    /** As {@link LocalAddresses#isBetweenHosts}, asked once a second for addresses that come one after another. */
+    private boolean areBetweenHosts(InetAddress destination, InetAddress source) {
+        long now = System.nanoTime();
+        Between last = between;
+        if (last == null || now - last.sinceNanos() > BETWEEN_NANOS || !last.destination().equals(destination)
+                || !last.source().equals(source)) {
+            last = new Between(destination, source, LocalAddresses.isBetweenHosts(destination, source), now);
+            between = last;
+        }
+        return last.are();
     }
 
     private static InetAddress address(RingEntry entry, int offset, int bytes) {

@@ -694,7 +694,8 @@ final class LinkDispatcher implements LinkHandler {
     /** 0, or why the request is refused. */
     private int offer(RemotePeer peer, ConnectMessage greeting) {
         InetSocketAddress destination = greeting.destination();
-        boolean meant = link.isNear() || LocalAddresses.isBetweenHosts(destination, greeting.source());
+        boolean meant = link.isNear() || LocalAddresses.isBetweenHosts(destination.getAddress(),
+                greeting.source().getAddress());
         SharedMemoryIdentifier listener = meant ? fabric.ports.listener(destination) : null;
         if (listener == null) {
             return SharedMemoryIdentifier.NOBODY_LISTENS;

@@ -5,8 +5,6 @@ import java.net.Inet4Address;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.NetworkInterface;
-import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.nio.channels.DatagramChannel;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -66,12 +64,12 @@ final class LocalAddresses {
     }
 
     /**
-     * Whether a process of another network namespace may mean these addresses: this host has the first one, and is not
-     * the second. Loopback is never the same there and here.
+     * Whether a process of another network namespace may mean these addresses: this host has the destination and not
+     * the source, and neither is loopback, which is never the same there and here.
      */
-    static boolean isBetweenHosts(InetSocketAddress destination, InetSocketAddress source) {
-        return !destination.getAddress().isLoopbackAddress() && isLocal(destination.getAddress())
-                && !source.getAddress().isLoopbackAddress();
+    static boolean isBetweenHosts(InetAddress destination, InetAddress source) {
+        return !destination.isLoopbackAddress() && LinkHub.isLocal(destination) && !source.isAnyLocalAddress()
+                && !LinkHub.isLocal(source);
     }
 
     /** Refuses an address, which may be the wildcard, that is none of this host's: {@link Errno#ENODEV}. */
@@ -84,20 +82,9 @@ final class LocalAddresses {
             throw new VerbsException(call, Errno.ENODEV.number(), "address=" + SharedMemoryErrors.text(address),
                     "the device was removed");
         }
-        if (!host.isAnyLocalAddress() && !isLocal(host)) {
+        if (!host.isAnyLocalAddress() && !LinkHub.isLocal(host)) {
             throw new VerbsException(call, Errno.ENODEV.number(), "address=" + SharedMemoryErrors.text(address),
                     "no RDMA device for this address: shared memory reaches addresses of this host only");
-        }
-    }
-
-    private static boolean isLocal(InetAddress host) {
-        if (host.isLoopbackAddress()) {
-            return true;
-        }
-        try {
-            return NetworkInterface.getByInetAddress(host) != null;
-        } catch (SocketException e) {
-            return false;
         }
     }
 

@@ -18,6 +18,9 @@ public final class SharedMemoryProvider implements TransportProvider {
     /** The name as settings spell it. */
     public static final String NAME = "sharedmemory";
 
+    /** Asked first, so that a connection to another host loads nothing of links. */
+    private static final boolean HAS_DIRECTORY = System.getProperty(LinkHub.DIRECTORY_SETTING) != null;
+
     final SharedMemoryFabric fabric;
     /** Whether the end of a connection manager is the end of this. */
     private final boolean once;
@@ -47,12 +50,12 @@ public final class SharedMemoryProvider implements TransportProvider {
      * unless the settings name a directory for that.
      */
     public static boolean leadsElsewhere(InetSocketAddress address) {
-        return LinkHub.isElsewhere(address);
+        return HAS_DIRECTORY && LinkHub.isElsewhere(address);
     }
 
     /** Whether an address that is not of this host may be one of a process that shares memory: see the settings. */
     public static boolean spansNetworks() {
-        return LinkHub.spansNetworks();
+        return HAS_DIRECTORY && LinkHub.spansNetworks();
     }
 
     @Override

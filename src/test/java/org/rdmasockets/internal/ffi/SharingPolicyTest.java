@@ -17,7 +17,7 @@ class SharingPolicyTest {
         SharingPolicy policy = new SharingPolicy("", " ", "");
         assertNull(policy.problem());
         assertFalse(policy.isExtended());
-        assertFalse(policy.mayPermit(1));
+        assertFalse(policy.mayPermit(1, 1));
         assertNull(policy.directory());
     }
 
@@ -25,12 +25,13 @@ class SharingPolicyTest {
     void usersAndGroupsAreListsOfNumbers() {
         SharingPolicy policy = new SharingPolicy("/names", "1000, 4294967294", "");
         assertNull(policy.problem());
-        assertTrue(policy.mayPermit(1000) && policy.mayPermit(-2));
-        assertFalse(policy.mayPermit(1001));
+        assertTrue(policy.mayPermit(1000, 1) && policy.mayPermit(-2, 1));
+        assertFalse(policy.mayPermit(1001, 1000));
         assertTrue(policy.spansNetworks());
         assertEquals(Path.of("/names"), policy.directory());
         SharingPolicy groups = new SharingPolicy("", "", "100");
-        assertTrue(groups.isForOthers() && groups.mayPermit(1001), "the group is known when it is connected");
+        assertTrue(groups.isForOthers() && groups.mayPermit(1001, 100));
+        assertFalse(groups.mayPermit(100, 1001));
         assertFalse(groups.spansNetworks());
     }
 
@@ -40,6 +41,6 @@ class SharingPolicyTest {
     void whatIsNoSettingIsSaid(String directory, String users, String groups, String expected) {
         SharingPolicy policy = new SharingPolicy(directory, users, groups);
         assertTrue(policy.problem().contains(expected), policy.problem());
-        assertFalse(policy.mayPermit(1000));
+        assertFalse(policy.mayPermit(1000, 1000));
     }
 }

@@ -195,10 +195,13 @@ abstract class CallConnection {
             }
             return true; // the call has heard of the failure
         } catch (IOException | RuntimeException | Error e) {
-            if (call != null && e instanceof Carrier.NotSentException) {
-                neverSent(call, frame);
+            try {
+                if (call != null && e instanceof Carrier.NotSentException) {
+                    neverSent(call, frame);
+                }
+            } finally {
+                fail("cannot send", e);
             }
-            fail("cannot send", e);
             return true;
         } finally {
             if (!readerComes) { // after the frame is held, or others' were: pairs with nobodyComes

@@ -143,8 +143,8 @@ public final class CallServer implements AutoCloseable {
     }
 
     void begun(CallStream call) {
-        calls.incrementAndGet();
         running.add(call);
+        calls.incrementAndGet();
     }
 
     void ended(CallStream call) {

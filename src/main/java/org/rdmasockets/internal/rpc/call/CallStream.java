@@ -53,6 +53,8 @@ public final class CallStream {
     private int parts = 2;
     /** Whether a server counts it; the reader only. */
     boolean hasPlace;
+    /** The thread in which its method runs, until that returns; null for none. */
+    volatile Thread methodThread;
     /** The thread that runs the call at a server; null for none. */
     private Thread runner;
     private Runnable listener;
@@ -436,10 +438,11 @@ public final class CallStream {
         }
     }
 
-    /** Server: the call has ended, or its method has returned; true for the second of these, which gives its place up. */
-    synchronized boolean isPartOver() {
-        parts--;
-        return parts == 0;
+    /** Server: so many of its parts are over; true once, when that are all, and the call gives its place up. */
+    synchronized boolean isOver(int partsOver) {
+        boolean before = parts > 0;
+        parts -= partsOver;
+        return before && parts <= 0;
     }
 
     /** Server: this thread runs the call, until {@link #runEnds}; it is interrupted if the call ends before. */

@@ -428,8 +428,8 @@ public final class ClientConnection extends CallConnection {
     @Override
     void neverSent(CallStream call, Frame frame) {
         if (frame.kind == Frame.CALL && !frame.has(Frame.REPEAT)) { // a repeated one may have run before
-            over(call);
             call.end(Code.UNAVAILABLE, "the connection was lost before the call", null, Frame.NOT_BEGUN);
+            over(call);
             call.signal();
         }
     }

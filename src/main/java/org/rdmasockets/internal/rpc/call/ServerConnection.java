@@ -143,20 +143,25 @@ final class ServerConnection extends CallConnection {
                 call.timer(CallTimer.at(deadlineNanos, () -> Thread.startVirtualThread(
                         () -> call.finish(Code.DEADLINE_EXCEEDED, "the time of the call is over", null, null))));
             }
+            call.methodThread = Thread.currentThread();
             return run(method, call, frame, turn);
         } catch (Throwable e) { // it does not run: a client that repeats it is told so
             call.finish(Code.INTERNAL, "the server could not begin the call; its log says more", null, null);
             throw e;
         } finally {
             if (call.hasPlace) {
-                partOver(call);
+                call.methodThread = null;
+                over(call, 1);
             }
         }
     }
 
-    /** A call that has ended keeps its place until its method has returned: else a client could have any number run. */
-    private void partOver(CallStream call) {
-        if (call.isPartOver()) {
+    /**
+     * A call that has ended keeps its place until its method has returned: else a client could have any number run. Not
+     * if the method has ended it, before its client hears of that: an honest one makes its next call then.
+     */
+    private void over(CallStream call, int parts) {
+        if (call.isOver(parts)) {
             placed.decrementAndGet();
             server.left();
         }
@@ -193,11 +198,20 @@ final class ServerConnection extends CallConnection {
             }
             return false;
         }
+        boolean counted = false;
+        try {
+            calls.put(call.id, call);
+            server.begun(call);
+            counted = true;
+        } finally {
+            if (!counted) {
+                calls.remove(call.id, call);
+                server.left();
+            }
+        }
         placed.incrementAndGet();
-        call.hasPlace = true;
         calling.incrementAndGet();
-        server.begun(call);
-        calls.put(call.id, call);
+        call.hasPlace = true;
         if (frame.message != null) {
             call.messageArrived(frame.message);
         }
@@ -348,7 +362,7 @@ final class ServerConnection extends CallConnection {
         } else {
             calling.decrementAndGet();
             server.ended(call);
-            partOver(call);
+            over(call, call.methodThread == Thread.currentThread() ? 2 : 1);
         }
         ResponseCache.Entry entry = call.remembered;
         if (entry == null) {

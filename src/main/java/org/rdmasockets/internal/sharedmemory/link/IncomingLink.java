@@ -15,18 +15,23 @@ final class IncomingLink extends Source {
 
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** As {@link PacketSocket#identity} says. */
-    final long process;
+    /** The peer, by the kernel; of which hub, it has yet to say. */
+    final PeerId process;
     /** Whether the kernel says that it is of this network namespace. */
     private final boolean near;
     private final long start = System.nanoTime();
     /** The peer, once it said hello; else null. */
     private PeerId peer;
 
-    IncomingLink(LinkHub hub, PacketSocket socket, long process) {
+    IncomingLink(LinkHub hub, PacketSocket socket, PeerId process) {
         super(hub, socket);
         this.process = process;
         near = hub.isNear(socket);
+    }
+
+    /** Whether it comes from a peer that the kernel says to be of this network namespace. */
+    boolean isFrom(PeerId other) {
+        return near && other.isCertain() && other.equals(peer);
     }
 
     /** Whether it had time enough: an honest process needs milliseconds, if it is not stopped. */
@@ -58,10 +63,9 @@ final class IncomingLink extends Source {
     /** Says who we are, also to another version, so that it can tell its user. */
     private void greet(PacketBuffer buffer) {
         int version = LinkPacket.number(buffer);
-        peer = new PeerId(process, LinkPacket.first(buffer));
-        Link before = near ? hub.linkTo(peer) : null;
-        if (before != null) {
-            before.near = true; // this end has dialled it, and could not know
+        peer = process.of(LinkPacket.first(buffer));
+        if (near && peer.isCertain()) {
+            hub.nearby(peer); // of links that this end has dialled it could not know
         }
         LinkPacket.write(buffer, LinkPacket.WELCOME, LinkPacket.VERSION, hub.number);
         int error = socket.send(buffer, LinkPacket.BYTES, -1);
@@ -90,12 +94,12 @@ final class IncomingLink extends Source {
 
     /** Drops it for a reason on this side. */
     private void warn(String reason) {
-        LIMITED.warn("Process {} wanted to share memory and cannot be served: {}", process, reason);
+        LIMITED.warn("Process {} wanted to share memory and cannot be served: {}", process.process(), reason);
         finish();
     }
 
     private void drop(String reason) {
-        LOG.debug("Process {} connected and was dropped: {}", process, reason);
+        LOG.debug("Process {} connected and was dropped: {}", process.process(), reason);
         finish();
     }
 

@@ -103,8 +103,8 @@ public final class Link extends Source implements AutoCloseable {
         return handler;
     }
 
-    /** The number of the peer's process, for messages; 0 or less if it has none here (in another container). */
-    public long peerProcess() {
+    /** The number of the peer's process, for messages; 0 if it has none here (in another container). */
+    public int peerProcess() {
         return peer.process();
     }
 

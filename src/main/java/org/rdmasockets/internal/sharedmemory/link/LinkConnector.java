@@ -25,13 +25,14 @@ public final class LinkConnector extends Source implements AutoCloseable {
     }
 
     private static final int RESET = Errno.ECONNRESET.number();
+    private static final int HUNG_UP = Errno.EPIPE.number();
 
     private final String name;
     private final DialHandler handler;
     /** Whether the outcome was told or is about to be, or this was closed. */
     private final AtomicBoolean done = new AtomicBoolean();
-    /** The listener's process, as the kernel says: {@link PacketSocket#identity}. */
-    private final long process;
+    /** The listener's process, as the kernel says. */
+    private final PeerId process;
     /** The failure to tell when there may be no memory to say more. */
     private final VerbsException aborted;
 
@@ -39,7 +40,7 @@ public final class LinkConnector extends Source implements AutoCloseable {
         super(hub, socket);
         this.name = name;
         this.handler = handler;
-        process = socket.identity(socket.peer());
+        process = hub.process(socket);
         aborted = new VerbsException("connect", Errno.ECONNABORTED, "name=" + name);
     }
 
@@ -50,8 +51,11 @@ public final class LinkConnector extends Source implements AutoCloseable {
             LinkConnector dial = new LinkConnector(hub, socket, name, handler);
             PacketBuffer hello = new PacketBuffer();
             LinkPacket.write(hello, LinkPacket.HELLO, LinkPacket.VERSION, hub.number);
-            socket.send(hello, LinkPacket.BYTES, -1); // or the listener has hung up, and has said why
-            hub.watch(dial);
+            int error = socket.send(hello, LinkPacket.BYTES, -1);
+            if (error != 0 && error != HUNG_UP && error != RESET) {
+                throw dial.refusal("the greeting was not sent, by error " + error);
+            }
+            hub.watch(dial); // a listener that has hung up has said why
             return dial;
         } catch (Throwable e) {
             socket.close();
@@ -61,7 +65,7 @@ public final class LinkConnector extends Source implements AutoCloseable {
 
     /** Whether the listener's process is known to be stopped. */
     public boolean isPeerStopped() {
-        return new PeerId(process, 0).isStopped();
+        return process.isStopped();
     }
 
     @Override
@@ -82,11 +86,11 @@ public final class LinkConnector extends Source implements AutoCloseable {
         int type = length > 0 ? LinkPacket.type(buffer) : 0;
         boolean welcome = type == LinkPacket.WELCOME;
         int version = LinkPacket.number(buffer);
-        PeerId peer = new PeerId(process, LinkPacket.first(buffer));
+        PeerId peer = process.of(LinkPacket.first(buffer));
         buffer.closeDescriptor();
         if (type == LinkPacket.REFUSED) {
-            fail(refusal("the listener's process, of user " + Integer.toUnsignedString(version)
-                    + ", shares no memory with this one: " + SharingPolicy.remedy(version)));
+            fail(refusal("the listener's process, of user " + Integer.toUnsignedString(process.user())
+                    + ", shares no memory with this one: " + SharingPolicy.remedy(process.user(), version)));
         } else if (!welcome) {
             fail(refusal("the listener hung up"));
         } else if (version != LinkPacket.VERSION) {

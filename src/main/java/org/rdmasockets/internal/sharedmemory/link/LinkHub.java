@@ -1,7 +1,10 @@
 package org.rdmasockets.internal.sharedmemory.link;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.Map;
@@ -32,6 +35,9 @@ import org.rdmasockets.verbs.VerbsException;
 public final class LinkHub implements AutoCloseable {
     /** The error number of a packet socket that has nothing now. */
     static final int AGAIN = Errno.EAGAIN.number();
+
+    /** The property that names a directory for processes of other network namespaces. */
+    public static final String DIRECTORY_SETTING = SharingPolicy.DIRECTORY;
 
     private static final Log LOG = new Log(LinkHub.class);
     private static final LimitedLog STRANGERS = new LimitedLog(LOG);
@@ -146,6 +152,9 @@ public final class LinkHub implements AutoCloseable {
             spare = PacketSocket.unnamed();
             network = policy.isExtended() ? spare.networkNamespace() : 0;
         } catch (Throwable e) {
+            if (spare != null) {
+                spare.close();
+            }
             sockets.close();
             throw e;
         }
@@ -205,7 +214,8 @@ public final class LinkHub implements AutoCloseable {
      * Starts to reach the process that listens on a specific address, or else on the wildcard with the same port. Never
      * waits and sends nothing that another program could get; the attempt has no time limit of its own, but can be
      * given up. A listener of this same hub counts as refused: look there first. Throws {@code ECONNREFUSED} with the
-     * reason if no process listens, or only one of a user that is not permitted, {@code EAGAIN} if the listener has too much to do.
+     * reason if no process listens, or only one of a user that is not permitted, {@code EAGAIN} if the listener has too
+     * much to do.
      */
     public LinkConnector dial(InetSocketAddress address, LinkConnector.DialHandler handler) throws VerbsException {
         try {
@@ -228,11 +238,23 @@ public final class LinkHub implements AutoCloseable {
             return SocketDirectory.own().connect(name, wildcard);
         } catch (VerbsException e) {
             if (e.errno() != Errno.ECONNREFUSED && e.errno() != Errno.EACCES || !policy.spansNetworks()
-                    || address.getAddress().isLoopbackAddress()) {
+                    || isLocal(address.getAddress())) {
                 throw e;
             }
         }
         return SocketDirectory.own().connectElsewhere(LinkListener.host(address), name, wildcard);
+    }
+
+    /** Whether an address is one of this host, as this network namespace has them. */
+    public static boolean isLocal(InetAddress host) {
+        if (host.isLoopbackAddress()) {
+            return true;
+        }
+        try {
+            return NetworkInterface.getByInetAddress(host) != null;
+        } catch (SocketException e) {
+            return false;
+        }
     }
 
     /** Whether the settings name a directory for processes of other network namespaces, and memory can be shared. */
@@ -240,16 +262,17 @@ public final class LinkHub implements AutoCloseable {
         return SharingPolicy.current().spansNetworks() && unavailability().isEmpty();
     }
 
-    /** Whether a process in another network namespace listens on an address, or seems to: see {@link #spansNetworks}. */
+    /** Whether a process in another network namespace listens on an address, or seems to. */
     public static boolean isElsewhere(InetSocketAddress address) {
-        return spansNetworks() && !address.getAddress().isLoopbackAddress()
+        return spansNetworks() && !isLocal(address.getAddress())
                 && SocketDirectory.own().isElsewhere(LinkListener.host(address), LinkListener.name(address, false),
                         LinkListener.wildcard(address, false));
     }
 
     /** Whether a connection that a listener accepted is of this network namespace, by the kernel's word. */
     boolean isNear(PacketSocket accepted) {
-        return !policy.isExtended() || network != 0 && accepted.networkNamespace() == network;
+        return !policy.isExtended() || network == 0 && !policy.spansNetworks()
+                || network != 0 && accepted.networkNamespace() == network;
     }
 
     /**
@@ -335,8 +358,17 @@ public final class LinkHub implements AutoCloseable {
 
     /** The link to a peer that can serve for further connections, or null. */
     Link linkTo(PeerId peer) {
-        Link link = peer.process() != 0 ? links.get(peer) : null; // else the kernel does not vouch for it
+        Link link = peer.isCertain() ? links.get(peer) : null;
         return link != null && link.isOpen() ? link : null;
+    }
+
+    /** A peer is of this network namespace, and so are all links to it. */
+    void nearby(PeerId peer) {
+        for (Link link : all) {
+            if (link.peer.equals(peer)) {
+                link.near = true;
+            }
+        }
     }
 
     /** Takes a connection that a listener accepted, if its user is permitted; else it is closed. */
@@ -358,17 +390,18 @@ public final class LinkHub implements AutoCloseable {
     private boolean admit(PacketSocket accepted) throws VerbsException {
         PacketSocket.Peer peer = accepted.peer();
         if (!policy.permits(peer, accepted)) {
-            STRANGERS.warn("Process {} of user {} wanted to share memory with this one, of user {}, and was refused: {}",
-                    peer.process(), Integer.toUnsignedString(peer.user()),
+            STRANGERS.warn("Process {} of user {} wanted to share memory with this one, of user {}, and was refused: "
+                    + "{}", peer.process(), Integer.toUnsignedString(peer.user()),
                     Integer.toUnsignedString(PacketSocket.ownUser()), SharingPolicy.remedy(peer.user()));
-            LinkPacket.write(buffer, LinkPacket.REFUSED, PacketSocket.ownUser(), 0);
+            LinkPacket.write(buffer, LinkPacket.REFUSED, peer.user(), 0);
             accepted.send(buffer, LinkPacket.BYTES, -1);
             return false;
         }
-        long process = accepted.identity(peer);
+        PeerId process = process(accepted);
         String excess = excess(process);
         if (excess != null) {
-            REFUSALS.warn("Process {} wanted to share memory and was refused: {}", process, excess);
+            REFUSALS.warn("Process {} of user {} wanted to share memory and was refused: {}", peer.process(),
+                    Integer.toUnsignedString(peer.user()), excess);
             return false;
         }
         accepted.admitDescriptors();
@@ -395,24 +428,42 @@ public final class LinkHub implements AutoCloseable {
         return arrivals.size() < MOST_ARRIVALS;
     }
 
+    /** The process at the other end of a socket, by the kernel's word; which hub it has, is to be said. */
+    PeerId process(PacketSocket socket) throws VerbsException {
+        PacketSocket.Peer peer = socket.peer();
+        return new PeerId(peer.process(), policy.isExtended() ? socket.peerInode() : 0, peer.user(), 0);
+    }
+
     /** Why a process gets no further link, or null; makes room among those that have said nothing yet. */
-    private String excess(long process) {
+    private String excess(PeerId process) {
         if (all.size() >= mostLinks) {
             return "this process has " + mostLinks + " links to others, a quarter of its descriptors; raise ulimit -n";
         }
-        // Before Linux 6.9 processes of other containers are told apart by their hubs only.
-        if (process != 0 && linksOf(process) >= MOST_LINKS_OF_PROCESS) {
+        boolean other = process.user() != PacketSocket.ownUser();
+        int links = 0;
+        int ofOthers = 0;
+        for (Link link : all) {
+            links += process.isOfProcess(link.peer) ? 1 : 0;
+            ofOthers += link.peer.user() != PacketSocket.ownUser() ? 1 : 0;
+        }
+        if (links >= MOST_LINKS_OF_PROCESS) {
             return "it has " + MOST_LINKS_OF_PROCESS + " links to this process, and an honest one has one";
         }
         IncomingLink oldest = null;
         int count = 0;
+        int arrivalsOfOthers = 0;
         for (IncomingLink arrival : arrivals) {
-            if (arrival.process == process) {
+            arrivalsOfOthers += arrival.process.user() != PacketSocket.ownUser() ? 1 : 0;
+            if (process.isOfProcess(arrival.process)) {
                 oldest = oldest == null ? arrival : oldest;
                 count++;
             }
         }
-        if (process != 0 && count >= MOST_ARRIVALS_OF_PROCESS && oldest.isSilent()) {
+        if (other && (ofOthers >= mostLinks / 2 || arrivalsOfOthers >= MOST_ARRIVALS / 2)) {
+            return "processes of other users have half of the links, or of the connections that are not links yet; the "
+                    + "rest is for this user's own";
+        }
+        if (count >= MOST_ARRIVALS_OF_PROCESS && oldest.isSilent()) {
             oldest.finish();
         }
         return null;
@@ -445,14 +496,6 @@ public final class LinkHub implements AutoCloseable {
         forget(arrival);
     }
 
-    private int linksOf(long process) {
-        int count = 0;
-        for (Link link : all) {
-            count += link.peerProcess() == process ? 1 : 0;
-        }
-        return count;
-    }
-
     /** Makes a link known in place of what its socket was before, or closes it. */
     void begin(Link link, Source before) {
         // First, so that an owner may close it at once.
@@ -461,6 +504,9 @@ public final class LinkHub implements AutoCloseable {
             links.put(link.peer, link);
             all.add(link);
             sources.put(link.number, link);
+            for (IncomingLink arrival : arrivals) { // both ends have dialled
+                link.near |= arrival.isFrom(link.peer);
+            }
             link.begin(owner);
             link.watch();
         } catch (Throwable e) {

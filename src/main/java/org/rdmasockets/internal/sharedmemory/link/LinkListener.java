@@ -6,6 +6,7 @@ import java.net.SocketException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.ffi.Epoll;
 import org.rdmasockets.internal.ffi.PacketBuffer;
@@ -15,7 +16,7 @@ import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.verbs.VerbsException;
 
-/** A name under which processes of this user and host find this process. */
+/** A name under which other processes of this host find this one. */
 public final class LinkListener extends Source implements AutoCloseable {
     private static final Log LOG = new Log(LinkListener.class);
     /** As many as the kernel allows ({@code net.core.somaxconn} cuts it). */
@@ -60,9 +61,10 @@ public final class LinkListener extends Source implements AutoCloseable {
     /** Lets processes of other network namespaces know which addresses lead to a listener at all of them. */
     private static void tellAddresses() {
         try {
-            NetworkInterface.networkInterfaces().flatMap(NetworkInterface::inetAddresses)
+            SocketDirectory.own().tellAddresses(NetworkInterface.networkInterfaces()
+                    .flatMap(NetworkInterface::inetAddresses)
                     .filter(address -> !address.isLoopbackAddress() && !address.isLinkLocalAddress())
-                    .forEach(address -> SocketDirectory.own().tellAddress(address.getHostAddress()));
+                    .map(address -> host(new InetSocketAddress(address, 0))).collect(Collectors.toSet()));
         } catch (SocketException e) {
             LOG.debug("the addresses of this host are not known: {}", e.getMessage());
         }

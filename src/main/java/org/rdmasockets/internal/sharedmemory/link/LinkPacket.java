@@ -13,7 +13,7 @@ import org.rdmasockets.internal.ffi.PacketBuffer;
  * type       number    first      second   third         fourth   descriptor
  * HELLO      version   nonce                                                    the dialler, to the listener
  * WELCOME    version   nonce                                                    the listener, to the dialler
- * REFUSED    user                                                               the listener, instead of WELCOME
+ * REFUSED    user                                                               the listener; the dialler's user there
  * SEGMENT                                                         link memory   the dialler; the link is up
  * ANNOUNCE   key       address    length   access bits   tag      region
  * RETRACT    key

@@ -295,13 +295,13 @@ class LinkProcessTest {
             assertTrue(refusal.remedy().contains("the listener is user 65534's"), refusal.getMessage());
             Path name = Descriptors.named(LinkListener.name(listener.address(), false));
             assertEquals("EACCES", connectAsNobody(name));
-            // Even if the file is opened to other users, the hub refuses them.
+            // Even if the file is opened to other users, the hub refuses them, and says so.
             Files.setPosixFilePermissions(name, PosixFilePermissions.fromString("rwxrwxrwx"));
-            assertEquals("received 0", connectAsNobody(name));
+            assertEquals("received " + LinkPacket.BYTES, connectAsNobody(name));
             // A listener that pauses after many refusals looks again.
-            assertEquals("received 0", ChildJvm.run(NOBODY, GRANTED, StrangerMain.class, "connect", name.toString(),
-                    "" + FLOOD).strip().replaceFirst("(?s).*\n", ""));
-            assertEquals("received 0", connectAsNobody(name));
+            assertEquals("received " + LinkPacket.BYTES, ChildJvm.run(NOBODY, GRANTED, StrangerMain.class, "connect",
+                    name.toString(), "" + FLOOD).strip().replaceFirst("(?s).*\\n", ""));
+            assertEquals("received " + LinkPacket.BYTES, connectAsNobody(name));
             assertEquals(0, node.unclaimedLinks());
         } finally {
             kill(squatter);

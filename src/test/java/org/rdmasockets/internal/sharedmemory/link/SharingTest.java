@@ -10,7 +10,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -37,7 +36,7 @@ class SharingTest {
     @BeforeEach
     void makeDirectory() throws Exception {
         directory = Files.createTempDirectory("sh");
-        Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
+        Files.setAttribute(directory, "unix:mode", 01777);
     }
 
     @AfterEach
@@ -72,9 +71,10 @@ class SharingTest {
 
     /** The same with a network of its own, where an address leads into nothing. */
     private static List<String> containerAt(String address) {
-        return List.of("unshare", "--net", "--mount", "--pid", "--ipc", "--kill-child", "sh", "-c", "ip link set lo up && "
-                + "ip address add " + address + "/24 dev lo && mount -t tmpfs none /dev/shm && "
-                + "mount -t proc none /proc && exec \"$@\"", "container");
+        return List.of("unshare", "--net", "--mount", "--pid", "--ipc", "--kill-child", "sh", "-c",
+                "ip link set lo up && ip address add " + address + (address.indexOf(':') < 0 ? "/24" : "/64 nodad")
+                        + " dev lo && mount -t tmpfs none /dev/shm && mount -t proc none /proc && exec \"$@\"",
+                "container");
     }
 
     private static boolean canRun(String test, List<String> prefix) throws Exception {
@@ -173,7 +173,7 @@ class SharingTest {
         assertContains(connect(as(STRANGER, STRANGER), permitted, LOOPBACK, port), "shares no memory with this one");
     }
 
-    /** Like two containers of a pod: one network, nothing else in common. They have one link, as processes always do. */
+    /** Like two containers of a pod: one network, nothing else in common. One link carries all connections. */
     @Test
     void containersOfAPodShareMemoryInADirectoryThatBothMount() throws Exception {
         if (!canRun("containersOfAPodShareMemoryInADirectoryThatBothMount", container())) {
@@ -219,7 +219,25 @@ class SharingTest {
                     "Connection refused");
             assertContains(connect(containerAt("10.9.0.6"), options(inDirectory()), "10.9.0.7", port),
                     "NoRouteToHostException");
+            assertContains(connect(containerAt("10.9.0.5"), options(inDirectory()), "10.9.0.5", port),
+                    "Connection refused"); // its own address is another's as well
         }
+    }
+
+    @Test
+    void aDirectoryWhereOthersCanTakeNamesAwayIsNotUsed() throws Exception {
+        Files.setAttribute(directory, "unix:mode", 0777);
+        assertContains(serve(List.of(), options(inDirectory()), "serve", LOOPBACK), "chmod +t " + directory);
+    }
+
+    @Test
+    void networksMeetByAddressesOfVersionSix() throws Exception {
+        if (!canRun("networksMeetByAddressesOfVersionSix", containerAt("fd00::5"))) {
+            return;
+        }
+        String port = serve(containerAt("fd00::5"), options(inDirectory()), "serve", "::");
+        assertEquals("echoed 1 over sharedmemory from fd00:0:0:0:0:0:0:6",
+                connect(containerAt("fd00::6"), options(inDirectory()), "fd00::5", port));
     }
 
     @Test
