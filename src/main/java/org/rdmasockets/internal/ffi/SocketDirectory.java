@@ -453,7 +453,7 @@ public final class SocketDirectory {
 
     /**
      * Connects to the process in another network namespace that listens under a name, or under that of all addresses
-     * where the namespace has the host's; throws as {@link #connect(String)}.
+     * where the namespace has the host's; throws as {@link #connect(String...)}.
      */
     public PacketSocket connectElsewhere(String host, String name, String wildcard) throws VerbsException {
         return connectToAny(elsewhere(host, name, wildcard), name);
