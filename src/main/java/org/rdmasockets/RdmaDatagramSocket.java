@@ -128,10 +128,12 @@ public class RdmaDatagramSocket extends DatagramSocket {
     public RdmaDatagramSocket(SocketAddress address) throws SocketException {
         this(new RdmaDatagramSocketImpl(RdmaDatagramSocketImplFactory.openUdp()));
         if (address != null) {
+            boolean made = false;
             try {
                 bind(address);
+                made = true;
             } finally {
-                if (!isBound()) {
+                if (!made) {
                     close();
                 }
             }

@@ -103,7 +103,7 @@ final class RdmaServer extends Server {
             throw new IllegalStateException(shutdown ? "the server is shut down" : "the server has started already");
         }
         int most = settings.maxMessage();
-        server = new CallServer(datagrams == null ? EndpointCarrier.listen(local, most)
+        server = CallServer.over(datagrams == null ? EndpointCarrier.listen(local, most)
                 : SessionHub.listen(datagrams.bind(local), most), this::lookup, settings);
         return this;
     }

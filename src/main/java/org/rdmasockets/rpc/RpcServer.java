@@ -266,7 +266,7 @@ public final class RpcServer implements AutoCloseable {
 
         /** Serves what comes from a listener. */
         RpcServer listen(Carrier.Listener listener) {
-            return new RpcServer(new CallServer(listener, Map.copyOf(methods)::get, new Settings(maxMessage, maxCalls,
+            return new RpcServer(CallServer.over(listener, Map.copyOf(methods)::get, new Settings(maxMessage, maxCalls,
                     maxCallsPerConnection, maxConnections, Settings.DEFAULT.maxHeldBytes(), memoryBytes, memoryNanos)));
         }
     }

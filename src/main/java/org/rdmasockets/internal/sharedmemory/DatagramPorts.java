@@ -67,9 +67,8 @@ public final class DatagramPorts {
         /** Takes nothing more. */
         @Override
         public void close() {
-            if (ports.remove(key, this)) {
-                name.close();
-            }
+            name.close(); // first: an Error leaves the rest for the next close
+            ports.remove(key, this);
         }
     }
 
@@ -186,9 +185,17 @@ public final class DatagramPorts {
     public Port open(InetSocketAddress address, Receiver receiver) throws VerbsException {
         InetSocketAddress key = key(address);
         LinkListener name = fabric.links.hub().listenForDatagrams(key);
-        Port port = new Port(key, receiver, name);
-        ports.put(key, port);
-        return port;
+        boolean open = false;
+        try {
+            Port port = new Port(key, receiver, name);
+            ports.put(key, port);
+            open = true;
+            return port;
+        } finally {
+            if (!open) {
+                name.close();
+            }
+        }
     }
 
     /** Whether there is any port, so that links are listened to. */

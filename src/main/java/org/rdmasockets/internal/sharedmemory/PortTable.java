@@ -264,10 +264,12 @@ final class PortTable {
         LinkListener name;
         synchronized (this) {
             name = claim.name;
-            claim.name = null;
         }
         if (name != null) {
-            name.close();
+            name.close(); // before it is forgotten: an Error leaves it to the next release
+        }
+        synchronized (this) {
+            claim.name = claim.name == name ? null : claim.name;
         }
     }
 

@@ -57,13 +57,29 @@ public final class CallServer implements AutoCloseable {
         }
     }
 
-    /** Begins to serve methods, which are asked for by their names at each call, null for none. */
-    public CallServer(Carrier.Listener listener, Function<String, CallMethod> methods, Settings settings) {
+    /**
+     * Begins to serve methods, which are asked for by their names at each call, null for none. The listener ends with
+     * the server, also if that cannot begin.
+     */
+    public static CallServer over(Carrier.Listener listener, Function<String, CallMethod> methods, Settings settings) {
+        boolean begun = false;
+        try {
+            CallServer server = new CallServer(listener, methods, settings);
+            Thread.ofVirtual().name("rdma-rpc-accept").start(server::accept);
+            begun = true;
+            return server;
+        } finally {
+            if (!begun) {
+                listener.close();
+            }
+        }
+    }
+
+    private CallServer(Carrier.Listener listener, Function<String, CallMethod> methods, Settings settings) {
         this.listener = listener;
         this.methods = methods;
         this.settings = settings;
         memory = new ResponseCache(settings.memoryBytes(), settings.memoryNanos());
-        Thread.ofVirtual().name("rdma-rpc-accept").start(this::accept);
     }
 
     private void accept() {

@@ -130,15 +130,18 @@ public final class SessionHub {
 
     /** Listens with another bound of what sessions hold. */
     static SessionListener listen(DatagramSocket socket, int maxMessage, long maxHeld) throws IOException {
-        SessionHub hub = new SessionHub(socket, true, maxMessage, maxHeld);
-        SessionListener listener = hub.new SessionListener((InetSocketAddress) socket.getLocalSocketAddress());
+        boolean listening = false;
         try {
+            SessionHub hub = new SessionHub(socket, true, maxMessage, maxHeld);
+            SessionListener listener = hub.new SessionListener((InetSocketAddress) socket.getLocalSocketAddress());
             hub.start();
-        } catch (Throwable e) {
-            socket.close();
-            throw e;
+            listening = true;
+            return listener;
+        } finally {
+            if (!listening) {
+                socket.close();
+            }
         }
-        return listener;
     }
 
     /** A server's hub as calls see it. */
@@ -210,9 +213,9 @@ public final class SessionHub {
      */
     public static Carrier connect(DatagramSocket socket, InetSocketAddress to, int maxMessage, long limitNanos)
             throws IOException {
-        SessionHub hub = new SessionHub(socket, false, maxMessage, Long.MAX_VALUE);
         boolean connected = false;
         try {
+            SessionHub hub = new SessionHub(socket, false, maxMessage, Long.MAX_VALUE);
             SessionCarrier carrier = hub.greet(to, System.nanoTime() + Math.min(limitNanos, STALL_NANOS));
             hub.start();
             if (socket instanceof RdmaDatagramSocket rdma && carrier.transport().equals(Transport.UDP.name())) {
@@ -222,7 +225,7 @@ public final class SessionHub {
             return carrier;
         } finally {
             if (!connected) {
-                hub.socket.close();
+                socket.close();
             }
         }
     }

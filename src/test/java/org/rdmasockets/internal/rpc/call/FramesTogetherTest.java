@@ -51,7 +51,7 @@ class FramesTogetherTest {
     }
 
     private static CallServer serve() throws IOException {
-        return new CallServer(EndpointCarrier.listen(anyPort(), MAX_MESSAGE), name -> new CallMethod.Begun(
+        return CallServer.over(EndpointCarrier.listen(anyPort(), MAX_MESSAGE), name -> new CallMethod.Begun(
                 call -> call.finish(Code.OK, "", null, call.poll())), CallServer.Settings.DEFAULT);
     }
 

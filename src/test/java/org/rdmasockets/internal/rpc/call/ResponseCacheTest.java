@@ -43,7 +43,7 @@ class ResponseCacheTest {
     /** The server comes to read a connection that its client has lost when the repeat has come over the next one. */
     @Test
     void aFrameOfALostConnectionDoesNotTakeTheAnswerFromItsRepeat() throws IOException {
-        try (CallServer server = new CallServer(EndpointCarrier.listen(new InetSocketAddress(
+        try (CallServer server = CallServer.over(EndpointCarrier.listen(new InetSocketAddress(
                 InetAddress.getLoopbackAddress(), 0), 1 << 20), name -> null, CallServer.Settings.DEFAULT)) {
             ServerConnection lost = new ServerConnection(server, null);
             ServerConnection present = new ServerConnection(server, null);

@@ -226,7 +226,7 @@ class SessionHubTest {
 
     private static CallServer echo(Carrier.Listener listener) {
         CallMethod echo = new CallMethod.Unary((call, request) -> request, true);
-        return new CallServer(listener, name -> echo, new CallServer.Settings(MAX_MESSAGE, 100, 100, 2000, 1 << 24,
+        return CallServer.over(listener, name -> echo, new CallServer.Settings(MAX_MESSAGE, 100, 100, 2000, 1 << 24,
                 1 << 20, LIMIT));
     }
 
