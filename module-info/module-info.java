@@ -22,6 +22,8 @@ module org.rdmasockets {
     requires static java.instrument;
     // Lines of the log where it is the application's logging; without this module it is not.
     requires static java.logging;
+    // Events for the Flight Recorder; without this module there are none.
+    requires static jdk.jfr;
     // The queue length of the virtual thread scheduler; without this module waiting threads spin less.
     requires static jdk.management;
     // The names of the keep-alive options; without this module no code can name them.

@@ -68,7 +68,7 @@ class PackageDependencyTest {
             entry(CALL, Set.of(ROOT + ".endpoint", VERBS, LOCK, LOG)),
             entry(DATAGRAM, Set.of(SELECTION, CONNECTION, WAITING, VERBS, PROVIDER, SHARED_MEMORY, LOCK, LOG)),
             entry(SELECTION, Set.of(CONNECTION, VERBS, PROVIDER, LOG)),
-            entry(CONNECTION, Set.of(RSOCKETS, WAITING, VERBS, SPI, LOCK, LOG)),
+            entry(CONNECTION, Set.of(RSOCKETS, WAITING, VERBS, SPI, LOCK, LOG, "jdk.jfr")),
             entry(RSOCKETS, Set.of(VERBS, SPI)),
             entry(WAITING, Set.of(VERBS, LOCK, LOG, "org.jctools.queues", "org.jctools.queues.varhandle",
                     "org.jctools.queues.varhandle.unpadded", "java.lang.management", "jdk.management")),

@@ -290,6 +290,7 @@ public final class StreamTransport implements Connection, Protocol {
         }
         if (stream.failure() != null) {
             LOG.debug("{} connection failed: {}", connection, stream.failure().detail());
+            FlightEvents.failed(transport(), localAddress(), remoteAddress(), stream.failure().detail());
         }
         stream.abort();
         List<MemoryRegion> later = stream.memory().takeAll();

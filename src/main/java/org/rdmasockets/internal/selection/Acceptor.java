@@ -16,6 +16,7 @@ import org.rdmasockets.internal.connection.AcceptQueue;
 import org.rdmasockets.internal.connection.Binding;
 import org.rdmasockets.internal.connection.Connection;
 import org.rdmasockets.internal.connection.Engine;
+import org.rdmasockets.internal.connection.FlightEvents;
 import org.rdmasockets.internal.connection.Listener;
 import org.rdmasockets.internal.connection.NetErrors;
 import org.rdmasockets.internal.connection.PendingOptions;
@@ -220,6 +221,7 @@ public final class Acceptor implements AutoCloseable {
         Connection connection = accepted.accept(deadlineNanos);
         try {
             TransportStatistics.of(connection.transport()).accepted.incrementAndGet();
+            FlightEvents.accepted(connection.transport(), connection.localAddress(), connection.remoteAddress());
             boolean first = ACCEPTED.isFirst(connection.transport());
             if (first || LOG.isDebugEnabled()) {
                 Object[] what = {connection.localAddress(), connection.remoteAddress(), connection.transport(),

@@ -21,6 +21,7 @@ import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.internal.connection.Binding;
 import org.rdmasockets.internal.connection.Connection;
 import org.rdmasockets.internal.connection.Engine;
+import org.rdmasockets.internal.connection.FlightEvents;
 import org.rdmasockets.internal.connection.NetErrors;
 import org.rdmasockets.internal.connection.Routes;
 import org.rdmasockets.internal.connection.PendingOptions;
@@ -128,6 +129,22 @@ public final class Connector implements AutoCloseable {
      * this virtual thread was interrupted (status left set), {@code SocketException} if this was closed meanwhile.
      */
     public Connection connect(InetSocketAddress remote, int millis, PendingOptions wishes) throws IOException {
+        Object event = FlightEvents.connecting();
+        if (event == null) {
+            return connectUnrecorded(remote, millis, wishes);
+        }
+        try {
+            Connection connection = connectUnrecorded(remote, millis, wishes);
+            FlightEvents.connected(event, connection.transport(), connection.localAddress(), remote, reason);
+            return connection;
+        } catch (Throwable e) {
+            FlightEvents.connectFailed(event, remote, e);
+            throw e;
+        }
+    }
+
+    private Connection connectUnrecorded(InetSocketAddress remote, int millis, PendingOptions wishes)
+            throws IOException {
         try {
             timeoutNanos = TimeUnit.MILLISECONDS.toNanos(millis);
             Policy.Decision decision = decide(remote, wishes);
@@ -278,6 +295,7 @@ public final class Connector implements AutoCloseable {
                 TransportStatistics.of(name).passedOver.incrementAndGet();
             }
             others.add(name, vain);
+            FlightEvents.passedOver(name, remote, vain);
         }
         if (!policy.fallback()) {
             throw nothingLeads(remote, deadlineNanos);
