@@ -14,9 +14,18 @@ import jdk.jfr.StackTrace;
  * made and no clock read.
  */
 public final class FlightEvents {
-    private static final boolean PRESENT = ModuleLayer.boot().findModule("jdk.jfr").isPresent();
+    private static final boolean PRESENT = isPresent();
 
     private FlightEvents() {}
+
+    /** Whether this JVM has a recorder. The layer of the agent does not read it by itself. */
+    private static boolean isPresent() {
+        Module recorder = ModuleLayer.boot().findModule("jdk.jfr").orElse(null);
+        if (recorder != null) {
+            FlightEvents.class.getModule().addReads(recorder);
+        }
+        return recorder != null;
+    }
 
     private static boolean areWanted() {
         return PRESENT && FlightRecorder.isInitialized();
@@ -66,7 +75,7 @@ public final class FlightEvents {
         private Recorded() {}
 
         /** An end of a connection: its transport and addresses. */
-        private abstract static class ConnectionEvent extends Event {
+        private abstract static class AddressedEvent extends Event {
             @Label("Transport")
             String transport;
             @Label("Local Address")
@@ -85,7 +94,7 @@ public final class FlightEvents {
         @Label("RDMA Connect")
         @Category(CATEGORY)
         @Description("A connect by RdmaSocket, over the transport that was chosen and for the reason given, or in vain")
-        private static final class Connect extends ConnectionEvent {
+        private static final class Connect extends AddressedEvent {
             @Label("Reason")
             String reason;
             @Label("Failure")
@@ -96,7 +105,7 @@ public final class FlightEvents {
         @Label("RDMA Transport Passed Over")
         @Category(CATEGORY)
         @Description("A connect tried this transport in vain, or knew that it would, and went on to the next one")
-        private static final class PassedOver extends ConnectionEvent {
+        private static final class PassedOver extends AddressedEvent {
             @Label("Reason")
             String reason;
         }
@@ -106,14 +115,14 @@ public final class FlightEvents {
         @Category(CATEGORY)
         @Description("A connection came to an RdmaServerSocket and was accepted")
         @StackTrace(false)
-        private static final class Accept extends ConnectionEvent {}
+        private static final class Accept extends AddressedEvent {}
 
         @Name("org.rdmasockets.ConnectionFailed")
         @Label("RDMA Connection Failed")
         @Category(CATEGORY)
         @Description("A connection over RDMA or shared memory ended otherwise than by a close of its ends")
         @StackTrace(false)
-        private static final class Failed extends ConnectionEvent {
+        private static final class Failed extends AddressedEvent {
             @Label("Cause")
             String cause;
         }
