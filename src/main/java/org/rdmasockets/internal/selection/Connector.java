@@ -133,11 +133,15 @@ public final class Connector implements AutoCloseable {
         if (event == null) {
             return connectUnrecorded(remote, millis, wishes);
         }
+        Connection connection = null;
         try {
-            Connection connection = connectUnrecorded(remote, millis, wishes);
+            connection = connectUnrecorded(remote, millis, wishes);
             FlightEvents.connected(event, connection.transport(), connection.localAddress(), remote, reason);
             return connection;
         } catch (Throwable e) {
+            if (connection != null) {
+                connection.close(0); // an Error: no caller gets it, and its peer must not wait
+            }
             FlightEvents.connectFailed(event, remote, e);
             throw e;
         }
