@@ -191,7 +191,9 @@ public final class RpcServer implements AutoCloseable {
         /**
          * The most calls at once, with those that were given up and whose method still runs; more are refused by
          * {@link RpcStatus#RESOURCE_EXHAUSTED}, and made again by clients of this library as long as they have time.
-         * 10,000 without this.
+         * One address, of IPv6 a network of 64 bits, has three quarters of them at most, rounded up. Calls of whose
+         * request nothing has come for a second, and whose method has sent nothing, give their places up where others
+         * want them. 10,000 without this.
          *
          * @param calls at least 1
          * @return this
@@ -214,7 +216,8 @@ public final class RpcServer implements AutoCloseable {
         }
 
         /**
-         * The most connections; more are hung up on. 4,096 without this.
+         * The most connections; more are hung up on, but first the oldest that has not greeted. One address has three
+         * quarters of them at most, rounded up. 4,096 without this.
          *
          * @param connections at least 1
          * @return this

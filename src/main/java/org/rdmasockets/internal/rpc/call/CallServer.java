@@ -3,6 +3,11 @@ package org.rdmasockets.internal.rpc.call;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
@@ -16,6 +21,10 @@ import org.rdmasockets.internal.log.Log;
 /** Takes connections, and calls on them. */
 public final class CallServer implements AutoCloseable {
     private static final Log LOG = new Log(CallServer.class);
+    /** How long a call whose request does not come may have a place that others want. */
+    private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** An address that holds less than this part of what all may hold does not pay for others. */
+    private static final int LITTLE_PART = 16;
 
     private final Carrier.Listener listener;
     private final Function<String, CallMethod> methods;
@@ -25,10 +34,14 @@ public final class CallServer implements AutoCloseable {
     /** The identity of this server, drawn at random. */
     final long instance = new SecureRandom().nextLong();
     private final Set<ServerConnection> connections = ConcurrentHashMap.newKeySet();
+    /** The same by their address; those that have not greeted are newcomers. Guarded by itself. */
+    private final Shares<ServerConnection> shares;
     /** Calls that have not ended. */
     private final AtomicInteger calls = new AtomicInteger();
     /** Those, and others whose method has not returned yet. */
     private final AtomicInteger places = new AtomicInteger();
+    /** Calls of whose request nothing has come, and since when, oldest first; guarded by itself. */
+    private final Map<CallStream, Long> silent = new LinkedHashMap<>();
     private final Set<CallStream> running = ConcurrentHashMap.newKeySet();
     private final AtomicLong heldBytes = new AtomicLong();
     /** Where failures of methods are told. */
@@ -40,7 +53,7 @@ public final class CallServer implements AutoCloseable {
      * The bounds of a server: {@code maxMessage} bytes of a call's longest message, {@code maxCalls} at once, of those
      * {@code maxCallsPerConnection} of one connection, {@code maxConnections} at once, {@code maxHeldBytes} of unread
      * requests and untaken answers, {@code memoryBytes} of remembered answers, {@code memoryNanos} for a client without
-     * a connection.
+     * a connection. An address has its {@linkplain Shares#of share} of calls and connections at most.
      */
     public record Settings(int maxMessage, int maxCalls, int maxCallsPerConnection, int maxConnections,
             long maxHeldBytes, long memoryBytes, long memoryNanos) {
@@ -80,6 +93,7 @@ public final class CallServer implements AutoCloseable {
         this.methods = methods;
         this.settings = settings;
         memory = new ResponseCache(settings.memoryBytes(), settings.memoryNanos());
+        shares = new Shares<>(settings.maxConnections(), settings.maxConnections());
     }
 
     private void accept() {
@@ -114,22 +128,59 @@ public final class CallServer implements AutoCloseable {
     }
 
     private void take(Carrier carrier) {
-        if (connections.size() >= settings.maxConnections() || leaving) {
-            failures.warn("a connection from {} was refused: {} are open, see maxConnections", carrier.remoteAddress(),
-                    connections.size());
-            carrier.close();
-            return;
-        }
-        ServerConnection connection = new ServerConnection(this, carrier);
+        ServerConnection connection = null;
         try {
+            Object address = Shares.address(carrier.remoteAddress());
+            makeRoom(address);
+            connection = new ServerConnection(this, carrier);
+            if (leaving || !join(connection, address)) {
+                failures.warn("a connection from {} was refused: {} are open, see maxConnections",
+                        carrier.remoteAddress(), connections.size());
+                carrier.close();
+                return;
+            }
             connections.add(connection);
             if (leaving) {
                 connection.leave();
             }
             Thread.ofVirtual().name("rdma-rpc-server").start(connection::serve);
         } catch (Throwable e) {
-            connection.fail(new IOException("no thread serves it"));
+            if (connection == null) {
+                carrier.close();
+            } else {
+                connection.fail(new IOException("no thread serves it"));
+            }
             throw e;
+        }
+    }
+
+    /** Ends the oldest connection that has not greeted if one more of an address finds no room: honest ones greet. */
+    private void makeRoom(Object address) {
+        ServerConnection oldest;
+        synchronized (shares) {
+            oldest = shares.excess(address);
+        }
+        if (oldest != null) {
+            failures.warn("a connection from {} was ended: it has not greeted, and others want its place, see "
+                    + "maxConnections", oldest.carrier().remoteAddress());
+            oldest.fail(new IOException("the server has no room for a connection that does not greet"));
+        }
+    }
+
+    private boolean join(ServerConnection connection, Object address) {
+        synchronized (shares) {
+            boolean room = shares.hasRoom(address);
+            if (room) {
+                connection.part = shares.add(address, connection);
+            }
+            return room;
+        }
+    }
+
+    /** A connection has greeted. */
+    void greeted(ServerConnection connection) {
+        synchronized (shares) {
+            shares.known(connection.part, connection);
         }
     }
 
@@ -138,24 +189,85 @@ public final class CallServer implements AutoCloseable {
         return methods.apply(name);
     }
 
-    /** Takes one more call, or says why not. */
-    String admit(int ofConnection) {
+    /** Takes one more call of a connection, which has so many, or says why not. */
+    String admit(ServerConnection connection, int ofConnection) {
         if (ofConnection >= settings.maxCallsPerConnection()) {
             return "the connection has " + ofConnection + " calls";
         }
-        if (heldBytes.get() > settings.maxHeldBytes()) {
+        if (isOverdrawn(connection, settings.maxHeldBytes())) {
             return "the server has more than " + settings.maxHeldBytes() + " bytes of requests that it has not read";
         }
-        if (places.incrementAndGet() > settings.maxCalls()) {
-            places.decrementAndGet();
-            return "the server has " + settings.maxCalls() + " calls";
+        int share = Shares.of(settings.maxCalls());
+        String lack = null;
+        if (connection.part.calls.incrementAndGet() > share) {
+            lack = "the server has " + share + " calls of the client's address";
         }
-        return null;
+        if (places.incrementAndGet() > settings.maxCalls()) {
+            lack = "the server has " + settings.maxCalls() + " calls";
+        }
+        if (lack != null) {
+            left(connection);
+            endSilent();
+        }
+        return lack;
     }
 
     /** A call that was admitted has ended, and its method has returned. */
-    void left() {
+    void left(ServerConnection connection) {
         places.decrementAndGet();
+        Shares.AddressPart<ServerConnection> part = connection.part;
+        if (part.calls.decrementAndGet() == 0 && part.isEmpty()) {
+            synchronized (shares) {
+                shares.purge(part);
+            }
+        }
+    }
+
+    /** A call has a place, and nothing of its request has come. */
+    void waitsFor(CallStream call) {
+        synchronized (silent) {
+            silent.put(call, System.nanoTime());
+            call.isSilent = true;
+        }
+        if (call.code() >= 0) {
+            heardOf(call);
+        }
+    }
+
+    /** Something of a call's request has come, or it has ended. */
+    void heardOf(CallStream call) {
+        if (call.isSilent) {
+            synchronized (silent) {
+                silent.remove(call);
+                call.isSilent = false;
+            }
+        }
+    }
+
+    /**
+     * Ends calls that keep others out: nothing of their request has come for long, and no message has gone to their
+     * client.
+     */
+    private void endSilent() {
+        List<CallStream> due = new ArrayList<>();
+        synchronized (silent) {
+            Iterator<Map.Entry<CallStream, Long>> all = silent.entrySet().iterator();
+            long now = System.nanoTime();
+            while (all.hasNext()) {
+                Map.Entry<CallStream, Long> one = all.next();
+                if (now - one.getValue() < SILENT_NANOS) {
+                    break;
+                }
+                all.remove();
+                if (!one.getKey().hasSent()) {
+                    due.add(one.getKey());
+                }
+            }
+        }
+        for (CallStream call : due) { // each on a thread of its own: its client may take nothing
+            Thread.startVirtualThread(() -> call.finish(Code.RESOURCE_EXHAUSTED, "the server has no room for a call "
+                    + "whose request does not come", null, null));
+        }
     }
 
     void begun(CallStream call) {
@@ -164,6 +276,7 @@ public final class CallServer implements AutoCloseable {
     }
 
     void ended(CallStream call) {
+        heardOf(call);
         running.remove(call);
         calls.decrementAndGet();
         endIfDone();
@@ -175,17 +288,30 @@ public final class CallServer implements AutoCloseable {
         }
     }
 
-    /** Counts bytes of unread requests, and of answers that clients do not take. */
-    void held(long bytes) {
+    /** Counts bytes of unread requests of a connection, and of answers that its client does not take. */
+    void held(ServerConnection connection, long bytes) {
         heldBytes.addAndGet(bytes);
+        connection.part.held.addAndGet(bytes);
     }
 
-    /** Whether calls that go on hold so much that some have to end: more than keeps new ones out. */
-    boolean isFull() {
-        return heldBytes.get() > 2 * settings.maxHeldBytes();
+    /** Whether calls that go on hold so much that those of a connection have to end: more than keeps new ones out. */
+    boolean isFull(ServerConnection connection) {
+        return isOverdrawn(connection, settings.maxHeldBytes() / 2 * 3);
+    }
+
+    /** Whether more is held than a limit, by the connection's address, too; but no address goes on beyond twice all. */
+    private boolean isOverdrawn(ServerConnection connection, long limit) {
+        long all = heldBytes.get();
+        long most = settings.maxHeldBytes();
+        return all > limit && (connection.part.held.get() > most / LITTLE_PART || all > 2 * most);
     }
 
     void gone(ServerConnection connection) {
+        if (connection.part != null) {
+            synchronized (shares) {
+                shares.remove(connection.part, connection);
+            }
+        }
         connections.remove(connection);
         endIfDone();
     }

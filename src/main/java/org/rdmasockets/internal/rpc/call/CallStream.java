@@ -53,6 +53,10 @@ public final class CallStream {
     private int parts = 2;
     /** Whether a server counts it; the reader only. */
     boolean hasPlace;
+    /** Whether a server waits for the first of its request; written with the server's list of those. */
+    volatile boolean isSilent;
+    /** Whether a message was sent. */
+    private boolean sent;
     /** The thread in which its method runs, until that returns; null for none. */
     volatile Thread methodThread;
     /** The thread that runs the call at a server; null for none. */
@@ -388,6 +392,7 @@ public final class CallStream {
                 return false;
             }
             outputEnded = last;
+            sent |= message != null;
             room -= message == null ? 0 : weight(message);
         }
         streamed |= remembered != null && message != null; // before the failure is looked at: pairs with onFailed
@@ -401,6 +406,11 @@ public final class CallStream {
             finish(Code.CANCELLED, "the client is gone", null, null);
         }
         return true;
+    }
+
+    /** Whether a message was sent before the end. */
+    synchronized boolean hasSent() {
+        return sent;
     }
 
     /**

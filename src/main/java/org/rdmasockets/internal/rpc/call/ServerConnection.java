@@ -28,6 +28,8 @@ final class ServerConnection extends CallConnection {
     private static final Duration GRACE = Duration.ofMillis(500);
 
     private final CallServer server;
+    /** Its part of the server's room; null before it has one. */
+    volatile Shares.AddressPart<ServerConnection> part;
     private ResponseCache.Client client;
     /** When it began, by {@code System.nanoTime}: of two connections of a client the younger one is its present one. */
     final long beganNanos = System.nanoTime();
@@ -71,6 +73,7 @@ final class ServerConnection extends CallConnection {
             Frame answer = hello(ByteBuffer.allocate(Long.BYTES).putLong(server.instance).array());
             answer.answered = server.settings.maxCallsPerConnection();
             carrier().send(answer, Long.MAX_VALUE);
+            server.greeted(this);
             greeted = true; // before leaving is read: pairs with leave
             CallTimer.watch(this);
             if (failure() != null) {
@@ -163,7 +166,7 @@ final class ServerConnection extends CallConnection {
     private void over(CallStream call, int parts) {
         if (call.isOver(parts)) {
             placed.decrementAndGet();
-            server.left();
+            server.left(this);
         }
     }
 
@@ -206,7 +209,7 @@ final class ServerConnection extends CallConnection {
         } finally {
             if (!counted) {
                 calls.remove(call.id, call);
-                server.left();
+                server.left(this);
             }
         }
         placed.incrementAndGet();
@@ -217,6 +220,8 @@ final class ServerConnection extends CallConnection {
         }
         if (frame.has(Frame.LAST)) {
             call.inputArrived();
+        } else if (frame.message == null) {
+            server.waitsFor(call);
         }
         return true;
     }
@@ -229,7 +234,7 @@ final class ServerConnection extends CallConnection {
         if (late.get() >= server.settings.maxCallsPerConnection()) {
             return "the client has not taken " + late.get() + " answers";
         }
-        return server.admit(placed.get());
+        return server.admit(this, placed.get());
     }
 
     private static Frame refusal(CallStream call, int code, String text, int flags) {
@@ -399,7 +404,7 @@ final class ServerConnection extends CallConnection {
         boolean begun = false;
         long bytes = frame.size();
         late.incrementAndGet();
-        server.held(bytes);
+        server.held(this, bytes);
         try {
             if (Thread.currentThread() == readerThread && late.get() <= server.settings.maxCallsPerConnection()) {
                 Thread.startVirtualThread(() -> replyLate(frame, bytes));
@@ -417,7 +422,7 @@ final class ServerConnection extends CallConnection {
             sendOrFail(frame);
         } finally {
             late.decrementAndGet();
-            server.held(-bytes);
+            server.held(this, -bytes);
         }
     }
 
@@ -438,6 +443,7 @@ final class ServerConnection extends CallConnection {
 
     @Override
     void lastArrived(CallStream call, Frame frame) {
+        server.heardOf(call);
         call.inputArrived();
     }
 
@@ -499,12 +505,13 @@ final class ServerConnection extends CallConnection {
 
     @Override
     void onHeld(long bytes) {
-        server.held(bytes);
+        server.held(this, bytes);
     }
 
     @Override
     void onMessage(CallStream call) {
-        if (server.isFull()) {
+        server.heardOf(call);
+        if (server.isFull(this)) {
             call.finish(Code.RESOURCE_EXHAUSTED, "the server has far too many bytes of requests that it has not read",
                     null, null);
         }

@@ -14,7 +14,6 @@ import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -28,6 +27,7 @@ import org.rdmasockets.Transport;
 import org.rdmasockets.internal.lock.CallerLock;
 import org.rdmasockets.internal.rpc.call.Carrier;
 import org.rdmasockets.internal.rpc.call.Frame;
+import org.rdmasockets.internal.rpc.call.Shares;
 
 /**
  * All sessions of one datagram socket: a server's, or the one of a client. One virtual thread reads for all, another
@@ -83,8 +83,8 @@ public final class SessionHub {
     private final Packet in = new Packet();
     private final Packet reply = new Packet();
     private final ByteBuffer out = ByteBuffer.allocate(PACKET_BYTES);
-    /** Sessions of a server of which no packet has come, oldest first. */
-    private final LinkedHashSet<SessionCarrier> unconfirmed = new LinkedHashSet<>();
+    /** Those of a server by the address that they come from; newcomers until a packet has come. Null at a client. */
+    private final Shares<SessionCarrier> shares;
     private boolean listening;
     private boolean closed;
     /** Why nothing is received any more. */
@@ -112,6 +112,7 @@ public final class SessionHub {
         this.maxMessage = maxMessage + Frame.MAX_OVERHEAD;
         this.maxHeld = maxHeld;
         listening = server;
+        shares = server ? new Shares<>(MAX_SESSIONS, MAX_UNCONFIRMED) : null;
         try {
             mac = Mac.getInstance("HmacSHA256");
             byte[] secret = new byte[32];
@@ -373,7 +374,7 @@ public final class SessionHub {
         }
         if (carrier.origin != null && !carrier.confirmed && in.kind != Packet.RESET) {
             carrier.confirmed = true;
-            unconfirmed.remove(carrier);
+            shares.known(carrier.part, carrier);
             if (listening) {
                 accepted.add(carrier);
                 arrivals.signal();
@@ -429,29 +430,47 @@ public final class SessionHub {
         Origin origin = new Origin(from, client);
         SessionCarrier carrier = origins.get(origin);
         if (carrier == null) {
-            if (sessions.size() >= MAX_SESSIONS) {
+            Object address = Shares.address(from);
+            SessionCarrier leaves = shares.excess(address);
+            if (leaves != null) { // an honest client confirms at once, a flood does not
+                leaves.session.fail("no client has confirmed it, and others need the room");
+                leaves.pump(now);
+                dropped++;
+            }
+            if (!shares.hasRoom(address)) {
                 dropped++;
                 return;
             }
-            if (unconfirmed.size() >= MAX_UNCONFIRMED) { // an honest client confirms at once, a flood does not
-                SessionCarrier oldestOfThese = unconfirmed.getFirst();
-                oldestOfThese.session.fail("no client has confirmed it, and others need the room");
-                oldestOfThese.pump(now);
-                dropped++;
-            }
-            long own = random.nextLong();
-            while (sessions.containsKey(own)) {
-                own = random.nextLong();
-            }
-            carrier = new SessionCarrier(new Session(own, client, payloadBytes, maxMessage, WAITING_BYTES, now), from,
-                    origin);
-            carrier.endsAt = now + UNCONFIRMED_NANOS;
-            unconfirmed.add(carrier);
+            carrier = begin(origin, address, now);
+        }
+        answerStranger(Packet.OPENED, client, carrier.session.own, new byte[0], from);
+    }
+
+    /** Makes a session that its client has yet to confirm; nothing is left of one that cannot be made. */
+    private SessionCarrier begin(Origin origin, Object address, long now) {
+        long own = random.nextLong();
+        while (sessions.containsKey(own)) {
+            own = random.nextLong();
+        }
+        SessionCarrier carrier = new SessionCarrier(new Session(own, origin.client(), payloadBytes, maxMessage,
+                WAITING_BYTES, now), origin.address(), origin);
+        carrier.endsAt = now + UNCONFIRMED_NANOS;
+        boolean begun = false;
+        try {
+            carrier.part = shares.add(address, carrier);
             sessions.put(own, carrier);
             origins.put(origin, carrier);
             schedule(carrier);
+            begun = true;
+        } finally {
+            if (!begun && carrier.part != null) {
+                sessions.remove(own);
+                origins.remove(origin);
+                shares.remove(carrier.part, carrier);
+                carrier.gone = true;
+            }
         }
-        answerStranger(Packet.OPENED, client, carrier.session.own, new byte[0], from);
+        return carrier;
     }
 
     /** The time, and what only this hub can make of address, client and time. */
@@ -494,6 +513,9 @@ public final class SessionHub {
             try {
                 next = serveDue(System.nanoTime());
                 wakeAt = next;
+                if (closed) {
+                    socket.close();
+                }
             } catch (RuntimeException | Error e) {
                 lookAt = Long.MIN_VALUE;
                 next = System.nanoTime() + LEAST_PARK; // no memory, perhaps: again
@@ -599,8 +621,12 @@ public final class SessionHub {
     private void closeIfUnused() {
         if (!listening && sessions.isEmpty()) {
             closed = true;
-            socket.close();
-            LockSupport.unpark(timer);
+            try {
+                socket.close();
+            } finally {
+                wakeAt = Long.MIN_VALUE;
+                LockSupport.unpark(timer); // which closes it if an Error has cut that short
+            }
         }
     }
 
@@ -611,6 +637,8 @@ public final class SessionHub {
         /** Where a server's session came from, null at a client. */
         private final Origin origin;
         private final Condition news = lock.newCondition();
+        /** Its part of the server's room, null at a client. */
+        private Shares.AddressPart<SessionCarrier> part;
         private boolean confirmed;
         private boolean closing;
         /** Its part of what all hold, and since when no message has become whole, or was taken. */
@@ -668,7 +696,7 @@ public final class SessionHub {
             if (over && sessions.remove(session.own) != null) {
                 if (origin != null) {
                     origins.remove(origin);
-                    unconfirmed.remove(this);
+                    shares.remove(part, this);
                 }
                 session.fail(closing ? "this end is closed" : "no client has confirmed it");
                 account(now);

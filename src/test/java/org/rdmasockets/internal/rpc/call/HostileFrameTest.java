@@ -50,7 +50,11 @@ class HostileFrameTest {
     }
 
     private static RpcServer serve(String transport) throws IOException {
-        RpcServer.Builder builder = RpcServer.builder().maxMessage(MAX_MESSAGE)
+        return serve(transport, 100);
+    }
+
+    private static RpcServer serve(String transport, int maxCalls) throws IOException {
+        RpcServer.Builder builder = RpcServer.builder().maxMessage(MAX_MESSAGE).maxCalls(maxCalls)
                 .unary("echo", (request, call) -> request)
                 .streaming("endless", call -> {
                     while (true) {
@@ -181,6 +185,33 @@ class HostileFrameTest {
                 Await.until("its call has ended after " + one.getKey(), () -> server.calls() == 1);
                 assertAnswers(one.getKey(), honest);
             }
+        }
+    }
+
+    /** A place is for a request that comes, or for a method that says something; and one address never has all. */
+    @ParameterizedTest
+    @ValueSource(strings = {"sharedmemory", "udp"})
+    void callsWhoseRequestsNeverComeGiveTheirPlacesUp(String transport) throws Exception {
+        int most = 8;
+        try (RpcServer server = serve(transport, most); RpcClient client = client(transport, server.localAddress());
+                RpcClientCall honest = client.open("each", RpcOptions.DEFAULT);
+                Carrier talker = dial(transport, server.localAddress());
+                Carrier stranger = dial(transport, server.localAddress())) {
+            assertAnswers("nothing", honest);
+            talker.send(hello(), Long.MAX_VALUE);
+            talker.send(call("endless", 0, null), Long.MAX_VALUE); // its client never says anything, and hears much
+            stranger.send(hello(), Long.MAX_VALUE);
+            for (int i = 0; i < 3 * most; i++) {
+                Frame silent = new Frame(Frame.CALL, 0, i);
+                silent.text = i % 2 == 0 ? "each" : "echo";
+                stranger.send(silent, Long.MAX_VALUE);
+            }
+            Await.until("the share of an address", () -> server.calls() == Shares.of(most), server::calls);
+            for (int i = 0; i < 3; i++) {
+                assertArrayEquals(PING, client.call("echo", PING, RpcOptions.DEFAULT.timeout(Duration.ofSeconds(30))));
+            }
+            Await.until("the silent calls have ended", () -> server.calls() == 2, server::calls);
+            assertAnswers("the silent calls", honest);
         }
     }
 
