@@ -188,6 +188,7 @@ public final class DatagramPorts {
         boolean open = false;
         try {
             Port port = new Port(key, receiver, name);
+            fabric.links.catchUp(); // what was sent to the port's former user in this process finds no port
             ports.put(key, port);
             open = true;
             return port;

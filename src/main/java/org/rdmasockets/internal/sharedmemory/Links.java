@@ -91,6 +91,15 @@ final class Links implements LinkOwner {
         } while (!busy.compareAndSet(before, end));
     }
 
+    /** Takes everything that other processes have published by now. */
+    void catchUp() throws VerbsException {
+        for (Link link : hub().links()) {
+            if (link.handler() instanceof LinkDispatcher end) { // none before it was begun
+                end.catchUp();
+            }
+        }
+    }
+
     /** Whether {@link #drainBusy} has something to do. */
     boolean isBusy() {
         return busy.get() != null;

@@ -356,6 +356,11 @@ public final class LinkHub implements AutoCloseable {
         sources.remove(link.number);
     }
 
+    /** All links; those that begin or end meanwhile are perhaps among them. */
+    public Iterable<Link> links() {
+        return all;
+    }
+
     /** The link to a peer that can serve for further connections, or null. */
     Link linkTo(PeerId peer) {
         Link link = peer.isCertain() ? links.get(peer) : null;
@@ -371,19 +376,23 @@ public final class LinkHub implements AutoCloseable {
         }
     }
 
-    /** Takes a connection that a listener accepted, if its user is permitted; else it is closed. */
+    /**
+     * Takes a connection that a listener accepted, if its user is permitted; else it is closed. Whether it was taken
+     * and is of this process's user: the listener takes a bounded number of others at a time.
+     */
     boolean welcome(PacketSocket accepted) {
         boolean kept = false;
         try {
             kept = admit(accepted);
+            return kept && accepted.peer().user() == PacketSocket.ownUser();
         } catch (VerbsException e) {
             LOG.debug("A process that connected was dropped: {}", e.getMessage());
+            return false;
         } finally {
             if (!kept) {
                 accepted.close();
             }
         }
-        return kept;
     }
 
     /** Whether the connection is wanted; else the caller closes it. */

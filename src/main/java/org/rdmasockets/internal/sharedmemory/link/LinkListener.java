@@ -23,8 +23,11 @@ public final class LinkListener extends Source implements AutoCloseable {
     private static final int BACKLOG = 4096;
     /** Most connections taken at once, so that a peer that floods the name does not hold up others. */
     private static final int BATCH = 64;
-    /** After so many that were refused, the others wait in the backlog for a while: a flood costs little then. */
-    private static final int MOST_REFUSED = 64;
+    /**
+     * After so many that were refused, or are of other users, the others wait in the backlog for a while: a flood costs
+     * little then.
+     */
+    private static final int MOST_OTHERS = 64;
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private final InetSocketAddress address;
@@ -32,7 +35,7 @@ public final class LinkListener extends Source implements AutoCloseable {
     /** Whether the name was given up: it may be another's since. */
     private final AtomicBoolean closed = new AtomicBoolean();
     /** Since the last pause; by the thread that drains the hub. */
-    private int refused;
+    private int others;
     private volatile boolean pausing;
 
     private LinkListener(LinkHub hub, InetSocketAddress address, SocketDirectory.Named named) {
@@ -119,8 +122,8 @@ public final class LinkListener extends Source implements AutoCloseable {
             if (accepted == null) {
                 return;
             }
-            if (!hub.welcome(accepted) && ++refused >= MOST_REFUSED && !pausing) {
-                refused = 0;
+            if (!hub.welcome(accepted) && ++others >= MOST_OTHERS && !pausing) {
+                others = 0;
                 pausing = true;
                 LibraryThreads.unstarted("rdma-pause", this::pause).start();
                 return;
