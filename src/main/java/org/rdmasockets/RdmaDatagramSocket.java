@@ -19,6 +19,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.internal.connection.Routes;
 import org.rdmasockets.internal.datagram.DatagramInbox;
 import org.rdmasockets.internal.datagram.DatagramWays;
@@ -49,18 +50,20 @@ public class RdmaDatagramSocket extends DatagramSocket {
     private static final int MOST_DATA_BYTES = 65_507;
     /** Longest wait for the port to be free. */
     private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** Datagrams that fail to be read, one after the other, before none is read any more; and the pause after one. */
+    private static final int MOST_FAILURES = 1000;
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final String CLOSED = "Socket closed";
-
-    /**
-     * The room of packets that a receive has filled: {@code setLength} makes their length less, and the next receive
-     * takes as much as before all the same. Guarded by itself.
-     */
-    private static final Map<DatagramPacket, Room> ROOMS = new WeakHashMap<>();
 
     /** The UDP port. */
     private final DatagramSocket udp;
     private final Object lock = new Object();
     private final DatagramInbox inbox;
+    /**
+     * The room of packets that a datagram has left some of: {@code setLength} makes their length less, and the next
+     * receive takes as much as before all the same. Guarded by itself.
+     */
+    private final Map<DatagramPacket, Room> rooms = new WeakHashMap<>(1);
     /** Null until this is bound; written under lock, as are the next four. */
     private volatile DatagramWays ways;
     private volatile InetSocketAddress peer;
@@ -368,7 +371,8 @@ public class RdmaDatagramSocket extends DatagramSocket {
     }
 
     /**
-     * Receives a datagram, from whichever transport has one.
+     * Receives a datagram, from whichever transport has one. A packet that is received into again has as much room as
+     * before, if this socket was the last that has received into it; for another one set its length anew.
      *
      * @param packet gets data, as much as there is room for, and address of the sender
      * @throws SocketTimeoutException when {@code SO_TIMEOUT} is over
@@ -396,20 +400,25 @@ public class RdmaDatagramSocket extends DatagramSocket {
         }
     }
 
-    private static void fill(DatagramPacket packet, DatagramInbox.Arrived arrived) {
+    private void fill(DatagramPacket packet, DatagramInbox.Arrived arrived) {
         byte[] to = packet.getData();
         int offset = packet.getOffset();
         int room = packet.getLength();
-        synchronized (ROOMS) {
-            Room before = ROOMS.get(packet);
+        int length;
+        synchronized (rooms) {
+            Room before = rooms.get(packet);
             if (before != null && before.data() == to && before.offset() == offset && before.length() == room) {
                 room = before.room();
             }
-            int length = Math.min(room, arrived.data().length);
-            System.arraycopy(arrived.data(), 0, to, offset, length);
-            packet.setLength(length);
-            ROOMS.put(packet, new Room(to, offset, length, room));
+            length = Math.min(room, arrived.data().length);
+            if (length < room) {
+                rooms.put(packet, new Room(to, offset, length, room));
+            } else if (before != null) {
+                rooms.remove(packet);
+            }
         }
+        System.arraycopy(arrived.data(), 0, to, offset, length);
+        packet.setLength(length);
         packet.setSocketAddress(arrived.source());
     }
 
@@ -430,24 +439,40 @@ public class RdmaDatagramSocket extends DatagramSocket {
         }
     }
 
+    /** An {@code Error} costs a datagram: only one after the other ends this, which receivers hear. */
     private void readUdp() {
         Thread.currentThread().setContextClassLoader(ClassLoader.getSystemClassLoader());
-        try {
-            DatagramPacket packet = new DatagramPacket(new byte[MOST_BYTES], MOST_BYTES);
-            while (true) {
-                packet.setLength(MOST_BYTES);
-                udp.receive(packet);
-                byte[] data = new byte[packet.getLength()];
-                System.arraycopy(packet.getData(), 0, data, 0, data.length);
-                ways.arrivedByUdp(wishName(), (InetSocketAddress) packet.getSocketAddress(), data);
+        DatagramPacket packet = null;
+        Throwable last = null;
+        int failures = 0;
+        while (failures < MOST_FAILURES && !isClosed()) {
+            try {
+                packet = packet == null ? new DatagramPacket(new byte[MOST_BYTES], MOST_BYTES) : packet;
+                while (true) {
+                    readUdp(packet);
+                    failures = 0;
+                }
+            } catch (IOException e) {
+                last = e;
+                break;
+            } catch (RuntimeException | Error e) {
+                last = e;
+                failures++;
+                LockSupport.parkNanos(PAUSE_NANOS); // no memory, perhaps
             }
-        } catch (IOException e) {
-            if (!isClosed()) {
-                inbox.fail(e);
-            }
-        } catch (RuntimeException | Error e) {
-            inbox.fail(new IOException("reading datagrams has failed: " + e, e));
         }
+        if (!isClosed()) {
+            inbox.fail(last instanceof IOException e ? e
+                    : new IOException("reading datagrams has failed: " + last, last));
+        }
+    }
+
+    private void readUdp(DatagramPacket packet) throws IOException {
+        packet.setLength(MOST_BYTES);
+        udp.receive(packet);
+        byte[] data = new byte[packet.getLength()];
+        System.arraycopy(packet.getData(), 0, data, 0, data.length);
+        ways.arrivedByUdp(wishName(), (InetSocketAddress) packet.getSocketAddress(), data);
     }
 
     @Override

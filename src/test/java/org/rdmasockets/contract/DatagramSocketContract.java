@@ -130,6 +130,14 @@ abstract class DatagramSocketContract {
         a.send(to(b, (byte) 1, (byte) 2, (byte) 3));
         b.receive(received);
         assertArrayEquals(new byte[] {1, 2}, data(received));
+        DatagramPacket[] taken = {received, room(3), room(5)}; // each keeps its own
+        for (int bytes : new int[] {1, 0, 5}) {
+            for (DatagramPacket one : taken) {
+                a.send(to(b, new byte[bytes]));
+                b.receive(one);
+                assertEquals(Math.min(bytes, one == received ? 2 : one.getData().length), one.getLength());
+            }
+        }
     }
 
     @Test
