@@ -51,10 +51,15 @@ abstract class Operation {
         }
     }
 
-    /** Its next request was posted. */
+    /** Its next request is posted. */
     final void posted() {
         begun = true;
         outstanding++;
+    }
+
+    /** The device did not take that: {@link #abandon} follows. */
+    final void refused() {
+        outstanding--;
     }
 
     /** One of its requests has completed. */

@@ -256,14 +256,17 @@ final class SendSide {
         if (isInline()) {
             request.inline();
         }
+        freeCount--; // all three before: what ends in an Error may have been posted, and completes then
+        users[index] = operation;
+        operation.posted();
         int result = queuePair.postSend(request.signalled());
         if (result != QueuePair.POSTED) {
+            freeCount++;
+            users[index] = null;
+            operation.refused();
             link.fail(EndpointException.ofPost("ibv_post_send", result));
             return false;
         }
-        freeCount--;
-        users[index] = operation;
-        operation.posted();
         unanswered += row == questions ? 1 : 0;
         if (counts) {
             window.send();

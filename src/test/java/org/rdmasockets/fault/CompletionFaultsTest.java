@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.RdmaServerSocket;
@@ -186,5 +187,30 @@ class CompletionFaultsTest {
         for (Pending<Void> write : writes) {
             write.await(PATIENCE);
         }
+    }
+
+    /** What was posted completes, although the post has ended in an Error: by memory of a slot that is still taken. */
+    @Test
+    void anErrorOutOfAPostCostsItsEndpointAndTheCompletionFindsItsSlot() throws Exception {
+        Endpoints ends = endpoints(16);
+        QueuePair client = clients();
+        door.keepCompletions(client);
+        AtomicBoolean thrown = new AtomicBoolean();
+        verbs.afterPost(queuePair -> {
+            if (queuePair == client && !thrown.getAndSet(true)) {
+                throw new OutOfMemoryError("of a test");
+            }
+        });
+        LocalRegion memory = ends.client().allocate(8);
+        assertThrows(OutOfMemoryError.class, () -> ends.client().send(memory));
+        door.deliver(false);
+        assertThrows(EndpointException.class, () -> ends.client().send(ends.client().allocate(8)));
+        assertThrows(EndpointException.class, () -> {
+            ends.server().receive(PATIENCE); // it has come, and then the end
+            ends.server().receive(PATIENCE);
+        });
+        Endpoints others = endpoints(16);
+        others.client().send(others.client().allocate(8));
+        assertEquals(8, others.server().receive(PATIENCE).length());
     }
 }

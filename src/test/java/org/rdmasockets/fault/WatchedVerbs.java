@@ -47,6 +47,8 @@ final class WatchedVerbs {
     private volatile Set<Capability> lacking = Set.of();
     /** Told of each request that is about to be posted. */
     private volatile BiConsumer<QueuePair, SendRequest> beforePost = (queuePair, request) -> { };
+    /** Told of each request that was posted; may throw. */
+    private volatile Consumer<QueuePair> afterPost = queuePair -> { };
     /** Told of each call of an identifier of {@link #requests}, before it is made; may throw. */
     private volatile Consumer<String> requestCalls = name -> { };
     /** Connection managers, devices and identifiers by what stands in their place, for what they are given to. */
@@ -142,6 +144,11 @@ final class WatchedVerbs {
         beforePost = task;
     }
 
+    /** From now on, each thread that has posted a request tells where, before it hears so; may throw. */
+    void afterPost(Consumer<QueuePair> task) {
+        afterPost = task;
+    }
+
     private Object onProvider(Method method, Object[] arguments) throws Throwable {
         if (arguments != null && arguments[0] instanceof ConnectionIdentifier identifier) {
             beforeCall.accept(method.getName());
@@ -208,7 +215,11 @@ final class WatchedVerbs {
                 if (m.getName().equals("postSend")) {
                     beforePost.accept(queuePair, (SendRequest) a[0]);
                 }
-                return pass(queuePair, m, a);
+                Object answer = pass(queuePair, m, a);
+                if (m.getName().equals("postSend")) {
+                    afterPost.accept(queuePair);
+                }
+                return answer;
             });
         }
         return result instanceof Device device && !lacking.isEmpty() ? standIn(device) : result;
