@@ -6,11 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.EnumMap;
 import java.util.EnumSet;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.internal.ibverbs.generated.ibv_device_attr;
 import org.rdmasockets.internal.ibverbs.generated.rdma_h;
+import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.TransportType;
 
@@ -78,5 +81,19 @@ class DeviceFactsTest {
         assertEquals(Long.MAX_VALUE, facts(1, TransportType.ROCE).attributes().maxMemoryRegionBytes());
         ibv_device_attr.max_mr_size(attr, 4096);
         assertEquals(4096, facts(1, TransportType.ROCE).attributes().maxMemoryRegionBytes());
+    }
+
+    /** As {@code enum ibv_access_flags} has them, in the order of {@link AccessFlag}. */
+    @Test
+    void eachAccessFlagHasTheBitOfTheHeader() {
+        Map<AccessFlag, Integer> bits = new EnumMap<>(Map.of(AccessFlag.LOCAL_WRITE, 1, AccessFlag.REMOTE_WRITE, 1 << 1,
+                AccessFlag.REMOTE_READ, 1 << 2, AccessFlag.REMOTE_ATOMIC, 1 << 3, AccessFlag.MEMORY_WINDOW_BIND, 1 << 4,
+                AccessFlag.ZERO_BASED, 1 << 5, AccessFlag.ON_DEMAND, 1 << 6, AccessFlag.HUGE_PAGES, 1 << 7,
+                AccessFlag.RELAXED_ORDERING, 1 << 20));
+        assertEquals(EnumSet.allOf(AccessFlag.class), bits.keySet());
+        bits.forEach((flag, bit) -> {
+            assertEquals(bit, AccessBits.of(Set.of(flag)), flag::toString);
+            assertEquals(Set.of(flag), AccessBits.flags(bit), flag::toString);
+        });
     }
 }
