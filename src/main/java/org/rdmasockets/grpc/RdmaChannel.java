@@ -184,6 +184,7 @@ final class RdmaChannel extends ManagedChannel {
         shutdown();
         for (ChannelCall<?, ?> call : calls) {
             call.end(Status.UNAVAILABLE.withDescription("Channel shutdownNow invoked"));
+            ends(call); // its listener may hear of it on an executor that never runs again
         }
         return this;
     }

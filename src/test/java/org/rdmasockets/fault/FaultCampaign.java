@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -14,6 +15,7 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.rdmasockets.RdmaSocket;
 
 /**
@@ -62,8 +64,8 @@ final class FaultCampaign implements AutoCloseable {
     private final List<String> complaints = new ArrayList<>();
     /** The errors of the last round: what they spoil shows later at times. */
     private final List<String> history = new ArrayList<>();
-    /** Points of classes that new processes come by, by whether they serve; null before the first ones. */
-    private BitSet[] coldPoints;
+    /** Points of classes that new processes come by, by the transport, and by whether they serve. */
+    private final Map<String, BitSet[]> coldPoints = new HashMap<>();
     private long endNanos = Long.MAX_VALUE;
     /** How many errors or bursts were thrown, and how many errors in all. */
     private int thrown;
@@ -122,7 +124,7 @@ final class FaultCampaign implements AutoCloseable {
         System.out.println(points.size() + " points");
         for (int session = 0; goesOn(faults); session++) {
             boolean overTcp = session % 3 != 2;
-            if (start(overTcp)) {
+            if (start(overTcp) && serveCalls()) {
                 System.out.println((overTcp ? "with" : "without") + " TCP: " + serving + "; " + connecting);
                 session((int) Math.min(faults, thrown + (long) ERRORS_OF_SESSION));
             }
@@ -156,6 +158,10 @@ final class FaultCampaign implements AutoCloseable {
             complain("without a fault: " + started);
             return false;
         }
+        return warmUp();
+    }
+
+    private boolean warmUp() throws Exception {
         for (int i = 0; i < WARM_UP; i++) {
             String round = "round " + random.nextInt() + " " + String.join(" ",
                     IntStream.range(0, VICTIMS).mapToObj(victim -> anyTransport()).toList());
@@ -169,6 +175,28 @@ final class FaultCampaign implements AutoCloseable {
         serving.remember();
         connecting.remember();
         return fine;
+    }
+
+    /**
+     * Has the serving process serve calls and datagrams, too, with bystanders, and shows both what there is; false if
+     * that fails.
+     */
+    boolean serveCalls() throws Exception {
+        List<String> sockets = transports;
+        connecting.ask("callsAt " + serving.ask("serveCalls"));
+        String started = connecting.ask("callBystanders");
+        transports = CallVictims.KINDS;
+        boolean fine = started.equals("started") && warmUp();
+        if (!started.equals("started")) {
+            complain("without a fault: " + started);
+        }
+        transports = Stream.concat(sockets.stream(), CallVictims.KINDS.stream()).toList();
+        return fine;
+    }
+
+    /** From now on victims make calls only. */
+    void onlyCalls() {
+        transports = CallVictims.KINDS;
     }
 
     /** Ends both as the system does. */
@@ -249,7 +277,7 @@ final class FaultCampaign implements AutoCloseable {
         List<InjectedFault.Plan> served = plans(serving);
         List<InjectedFault.Plan> connected = plans(connecting);
         List<String> victims = IntStream.range(0, VICTIMS)
-                .mapToObj(i -> random.nextInt(100) < DEEP_PERCENT ? FaultNode.DEEP : anyTransport()).toList();
+                .mapToObj(i -> (random.nextInt(100) < DEEP_PERCENT ? FaultNode.DEEP : "") + anyTransport()).toList();
         return round(served, connected, victims);
     }
 
@@ -359,7 +387,7 @@ final class FaultCampaign implements AutoCloseable {
         boolean good = true;
         for (int i = 0; i < outcomes.size(); i++) {
             String outcome = outcomes.get(i);
-            if (outcome.contains("StackOverflowError") && victims.get(i).equals(FaultNode.DEEP)) {
+            if (outcome.contains("StackOverflowError") && victims.get(i).startsWith(FaultNode.DEEP)) {
                 noteThrown("STACK of a caller", 1);
             }
             bad += outcome.equals("done") ? 0 : 1;
@@ -428,11 +456,13 @@ final class FaultCampaign implements AutoCloseable {
 
     /** Errors of the loading of classes, in two processes that have loaded nothing yet. */
     private void coldRound() throws Exception {
-        if (coldPoints == null) {
-            coldPoints = new BitSet[] {new BitSet(), new BitSet()};
-            cold(List.of(), List.of(), anyTransport(), true);
+        String transport = anyTransport();
+        if (!coldPoints.containsKey(transport)) {
+            coldPoints.put(transport, new BitSet[] {new BitSet(), new BitSet()});
+            cold(List.of(), List.of(), transport, true);
         }
-        cold(coldPlans(coldPoints[1]), coldPlans(coldPoints[0]), anyTransport(), false);
+        BitSet[] known = coldPoints.get(transport);
+        cold(coldPlans(known[1]), coldPlans(known[0]), transport, false);
     }
 
     private List<InjectedFault.Plan> coldPlans(BitSet known) {
@@ -448,10 +478,11 @@ final class FaultCampaign implements AutoCloseable {
             server.arm(served);
             client.arm(connected);
             List<String> outcomes = new ArrayList<>();
+            boolean calls = CallVictims.KINDS.contains(transport);
             do {
-                outcomes.add(server.ask("serve"));
+                outcomes.add(server.ask(calls ? "serveCalls" : "serve"));
             } while (outcomes.getLast().startsWith("FAILED") && outcomes.size() <= COLD_PLANS);
-            client.ask("connect " + outcomes.removeLast());
+            client.ask((calls ? "callsAt " : "connect ") + outcomes.removeLast());
             String round = "round " + random.nextInt() + " " + transport;
             do {
                 outcomes.add(client.ask(round));
@@ -469,8 +500,8 @@ final class FaultCampaign implements AutoCloseable {
                 complain(what + "; the other process: " + server.ask("dump"));
             }
             if (learns) {
-                learnCold(server, 1);
-                learnCold(client, 0);
+                learnCold(server, coldPoints.get(transport)[1]);
+                learnCold(client, coldPoints.get(transport)[0]);
             }
             for (FaultProcess ended : List.of(client, server)) {
                 terminate(ended, what);
@@ -487,9 +518,9 @@ final class FaultCampaign implements AutoCloseable {
         process.close();
     }
 
-    private void learnCold(FaultProcess process, int index) throws IOException {
+    private static void learnCold(FaultProcess process, BitSet points) throws IOException {
         process.learn();
-        coldPoints[index].or(process.seen(InjectedFault.Side.LOADING));
+        points.or(process.seen(InjectedFault.Side.LOADING));
     }
 
     /** Ends what runs; logs and dumps stay if something did not hold. */

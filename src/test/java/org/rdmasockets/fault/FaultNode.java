@@ -43,6 +43,8 @@ import org.rdmasockets.internal.lock.Rescues;
 final class FaultNode {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
     private static final int BYSTANDERS = 20;
+    /** Others with calls and datagrams, two of each kind. */
+    private static final int CALL_BYSTANDERS = 2 * CallVictims.KINDS.size();
     /** The number of bystanders over TCP, if TCP is used. */
     private static final int OVER_TCP = 5;
     /** Longest wait for anything. */
@@ -61,17 +63,21 @@ final class FaultNode {
     /** How far from the end of its stack a victim begins, at most, in frames. */
     private static final int LAST_FRAMES = 1500;
 
-    /** Instead of a transport: a victim at the end of its stack, and one with an endpoint. */
-    static final String DEEP = "DEEP";
+    /** Before a transport: the victim is at the end of its stack. */
+    static final String DEEP = "DEEP-";
+    /** Instead of a transport, as are those of {@link CallVictims}: a victim with an endpoint. */
     static final String ENDPOINT = "ENDPOINT";
 
     private final boolean overTcp;
     private int port;
     private int victimPort;
     private int endpointPort;
-    private final AtomicLongArray progress = new AtomicLongArray(BYSTANDERS);
+    /** By their kinds. */
+    private int[] callPorts;
+    private int bystanders;
+    private final AtomicLongArray progress = new AtomicLongArray(BYSTANDERS + CALL_BYSTANDERS);
     /** Why a bystander has ended, or null. */
-    private final String[] ended = new String[BYSTANDERS];
+    private final String[] ended = new String[BYSTANDERS + CALL_BYSTANDERS];
     private int deepest;
 
     private FaultNode(boolean overTcp) {
@@ -120,13 +126,13 @@ final class FaultNode {
                 endpointPort = Integer.parseInt(words[1]);
                 yield "known";
             }
-            case "bystanders" -> {
-                InjectedFault.watchLoading(false);
-                for (int i = 0; i < BYSTANDERS; i++) {
-                    startBystander(i);
-                }
-                yield "started";
+            case "serveCalls" -> CallVictims.serve();
+            case "callsAt" -> {
+                callPorts = Arrays.stream(words).skip(1).mapToInt(Integer::parseInt).toArray();
+                yield "known";
             }
+            case "bystanders" -> startBystanders(BYSTANDERS);
+            case "callBystanders" -> startBystanders(BYSTANDERS + CALL_BYSTANDERS);
             case "arm" -> {
                 InjectedFault.arm(InjectedFault.Plan.of(words));
                 yield "armed";
@@ -238,7 +244,20 @@ final class FaultNode {
 
     // The other one.
 
+    private String startBystanders(int all) throws IOException {
+        InjectedFault.watchLoading(false);
+        while (bystanders < all) {
+            startBystander(bystanders);
+            bystanders++;
+        }
+        return "started";
+    }
+
     private void startBystander(int index) throws IOException {
+        if (index >= BYSTANDERS) {
+            startCallBystander(index, CallVictims.KINDS.get(index % CallVictims.KINDS.size()));
+            return;
+        }
         Socket socket = connect(overTcp && index < OVER_TCP ? Transport.TCP : Transport.SHARED_MEMORY, port);
         ended[index] = null;
         Thread.ofVirtual().name("bystander " + index).start(() -> {
@@ -255,6 +274,28 @@ final class FaultNode {
                 ended[index] = text(e);
             }
         });
+    }
+
+    private void startCallBystander(int index, String kind) throws IOException {
+        CallVictims.Talker talker = CallVictims.open(kind, callPort(kind), Duration.ofMillis(PATIENCE_MILLIS));
+        ended[index] = null;
+        Thread.ofVirtual().name("bystander " + index).start(() -> {
+            try {
+                Random random = new Random(index);
+                while (true) {
+                    talker.exchange(random);
+                    progress.incrementAndGet(index);
+                    LockSupport.parkNanos(PAUSE_NANOS);
+                }
+            } catch (Throwable e) {
+                CallVictims.close(talker);
+                ended[index] = kind + " " + text(e);
+            }
+        });
+    }
+
+    private int callPort(String kind) {
+        return callPorts[CallVictims.KINDS.indexOf(kind)];
     }
 
     private static void exchangeFrame(DataInputStream in, DataOutputStream out, Random random, long sequence)
@@ -296,8 +337,9 @@ final class FaultNode {
         for (int i = 0; i < count; i++) {
             int index = i;
             Random random = new Random(seed + i);
-            String transport = transports.get(i);
-            int depth = transport.equals(DEEP) ? Math.max(1, deepest - random.nextInt(LAST_FRAMES)) : 0;
+            boolean deep = transports.get(i).startsWith(DEEP);
+            String transport = deep ? transports.get(i).substring(DEEP.length()) : transports.get(i);
+            int depth = deep ? Math.max(1, deepest - random.nextInt(LAST_FRAMES)) : 0;
             Runnable work = () -> outcomes[index] = fare(transport, random);
             if (depth == 0) {
                 victims[i] = ((seed + i & 1) == 0 ? Thread.ofVirtual() : Thread.ofPlatform().daemon())
@@ -346,6 +388,11 @@ final class FaultNode {
     private String fare(String transport, Random random) {
         if (transport.equals(ENDPOINT)) {
             return EndpointVictim.fare(endpointPort, random.nextInt(), Duration.ofMillis(PATIENCE_MILLIS));
+        }
+        if (CallVictims.KINDS.contains(transport)) {
+            String outcome = CallVictims.fare(transport, callPort(transport), random,
+                    Duration.ofMillis(PATIENCE_MILLIS));
+            return outcome.startsWith("HUNG") ? outcome + dumpQuietly() : outcome;
         }
         Socket socket = null;
         try {
@@ -414,8 +461,8 @@ final class FaultNode {
 
     /** New connections work over every transport, and every bystander goes on; one that has ended is replaced. */
     private String probe() throws Exception {
-        long[] before = new long[BYSTANDERS];
-        for (int i = 0; i < BYSTANDERS; i++) {
+        long[] before = new long[bystanders];
+        for (int i = 0; i < bystanders; i++) {
             before[i] = progress.get(i);
         }
         try {
@@ -431,7 +478,7 @@ final class FaultNode {
         }
         StringBuilder broken = new StringBuilder();
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PATIENCE_MILLIS);
-        for (int i = 0; i < BYSTANDERS; i++) {
+        for (int i = 0; i < bystanders; i++) {
             while (ended[i] == null && progress.get(i) == before[i] && System.nanoTime() - deadline < 0) {
                 LockSupport.parkNanos(PAUSE_NANOS / 5);
             }
@@ -469,7 +516,8 @@ final class FaultNode {
         return file.toString();
     }
 
-    private static String text(Throwable thrown) {
+    /** An exception, the frames at its top and its causes. */
+    static String text(Throwable thrown) {
         StringBuilder text = new StringBuilder(thrown.toString());
         StackTraceElement[] trace = thrown.getStackTrace();
         for (int i = 0; i < Math.min(6, trace.length); i++) {
