@@ -289,7 +289,7 @@ final class FaultNode {
                 }
             } catch (Throwable e) {
                 CallVictims.close(talker);
-                ended[index] = kind + " " + text(e);
+                ended[index] = kind + " " + text(e).replace(';', ','); // a bystander is told until the next of these
             }
         });
     }
@@ -390,9 +390,7 @@ final class FaultNode {
             return EndpointVictim.fare(endpointPort, random.nextInt(), Duration.ofMillis(PATIENCE_MILLIS));
         }
         if (CallVictims.KINDS.contains(transport)) {
-            String outcome = CallVictims.fare(transport, callPort(transport), random,
-                    Duration.ofMillis(PATIENCE_MILLIS));
-            return outcome.startsWith("HUNG") ? outcome + dumpQuietly() : outcome;
+            return CallVictims.fare(transport, callPort(transport), random, Duration.ofMillis(PATIENCE_MILLIS));
         }
         Socket socket = null;
         try {

@@ -225,9 +225,17 @@ public final class ClientConnection extends CallConnection {
 
     /**
      * Ends a wait. If it had the turn, hands it on to the waiter that has waited for longest and still does, else to
-     * the background thread if that is needed.
+     * the background thread if that is needed. If that is cut short, no thread may read: the connection ends.
      */
     private void leaveTurn(Object who) {
+        try {
+            handTurnOn(who);
+        } catch (RuntimeException | Error e) {
+            fail("the next thread could not be told to read", e);
+        }
+    }
+
+    private void handTurnOn(Object who) {
         Thread next = null;
         synchronized (turns) {
             standing.remove(who);
@@ -310,6 +318,8 @@ public final class ClientConnection extends CallConnection {
     private void readForListeners() {
         try {
             readWhileOpen(Thread.currentThread());
+        } catch (RuntimeException | Error e) {
+            fail("no thread reads for listeners any more", e);
         } finally {
             leaveTurn(Thread.currentThread());
         }

@@ -50,16 +50,23 @@ public final class EndpointCarrier implements Carrier {
     private Pending<?> longPending;
     private LocalRegion longRegion;
 
-    /** Frames over a connected endpoint, used for nothing else, which ends with this. Throws if it gives no memory. */
-    public EndpointCarrier(RdmaEndpoint endpoint) throws IOException {
+    private EndpointCarrier(RdmaEndpoint endpoint) throws IOException {
         this.endpoint = endpoint;
         transport = endpoint.device().name();
+        LocalRegion memory = endpoint.allocate((long) SLOTS * SLOT_BYTES);
+        for (int i = 0; i < SLOTS; i++) {
+            slots[i] = memory.slice((long) i * SLOT_BYTES, SLOT_BYTES);
+        }
+    }
+
+    /**
+     * Frames over a connected endpoint, used for nothing else, which ends with the carrier, also if that cannot be made.
+     * Throws if the endpoint gives no memory.
+     */
+    public static EndpointCarrier over(RdmaEndpoint endpoint) throws IOException {
         try {
-            LocalRegion memory = endpoint.allocate((long) SLOTS * SLOT_BYTES);
-            for (int i = 0; i < SLOTS; i++) {
-                slots[i] = memory.slice((long) i * SLOT_BYTES, SLOT_BYTES);
-            }
-        } catch (Throwable e) {
+            return new EndpointCarrier(endpoint);
+        } catch (Throwable e) { // also of a field
             endpoint.close();
             throw e;
         }
@@ -76,7 +83,7 @@ public final class EndpointCarrier implements Carrier {
      * as {@link RdmaEndpointBuilder#connect(InetSocketAddress)}.
      */
     public static Carrier connect(InetSocketAddress server, int maxMessage, long limitNanos) throws IOException {
-        return new EndpointCarrier(builder(maxMessage).connectTimeout(Duration.ofNanos(limitNanos)).connect(server));
+        return over(builder(maxMessage).connectTimeout(Duration.ofNanos(limitNanos)).connect(server));
     }
 
     /**
@@ -88,7 +95,7 @@ public final class EndpointCarrier implements Carrier {
         return new Listener() {
             @Override
             public Carrier accept() throws IOException {
-                return new EndpointCarrier(server.accept());
+                return over(server.accept());
             }
 
             @Override

@@ -481,15 +481,27 @@ final class ServerConnection extends CallConnection {
         if (greeted) {
             sendSoon(new Frame(Frame.GOAWAY, 0, 0)); // the client may take nothing
         }
-        Thread.startVirtualThread(() -> {
-            try {
-                Thread.sleep(GRACE);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt(); // no thread interrupts this one
+        boolean waits = false;
+        try {
+            Thread.startVirtualThread(() -> {
+                try {
+                    Thread.sleep(GRACE);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt(); // no thread interrupts this one
+                }
+                endGrace();
+            });
+            waits = true;
+        } finally {
+            if (!waits) {
+                endGrace();
             }
-            graceOver = true;
-            closeIfDone();
-        });
+        }
+    }
+
+    private void endGrace() {
+        graceOver = true;
+        closeIfDone();
     }
 
     /**

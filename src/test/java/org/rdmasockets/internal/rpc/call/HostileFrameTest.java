@@ -335,7 +335,7 @@ class HostileFrameTest {
 
     private static void sendRaw(InetSocketAddress server, byte[] frame, String what) throws IOException {
         RdmaEndpoint endpoint = RdmaEndpoint.builder().maxMessage(MAX_MESSAGE).connect(server);
-        try (Carrier carrier = new EndpointCarrier(endpoint)) {
+        try (Carrier carrier = EndpointCarrier.over(endpoint)) {
             carrier.send(hello(), Long.MAX_VALUE);
             LocalRegion region = endpoint.allocate(frame.length);
             region.segment().asByteBuffer().put(frame);
