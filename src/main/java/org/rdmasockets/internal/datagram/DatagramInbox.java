@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.Condition;
+import org.rdmasockets.internal.lock.Losses;
 import org.rdmasockets.internal.lock.SmallMutex;
 import org.rdmasockets.internal.sharedmemory.DatagramPorts;
 import org.rdmasockets.internal.connection.InterruptibleWait;
@@ -77,7 +78,11 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     public boolean hasRoom(int bytes) {
         lock.lock();
         try {
-            return !closed && fits(bytes);
+            boolean fits = fits(bytes);
+            if (!fits && !closed) {
+                Losses.datagram();
+            }
+            return fits && !closed;
         } finally {
             lock.unlock();
         }
@@ -94,6 +99,8 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         try {
             if (fits(data.length)) { // others may have come since that was asked
                 add(new Arrived(source, data, transport));
+            } else if (!closed) {
+                Losses.datagram();
             }
         } finally {
             lock.unlock();

@@ -3,6 +3,7 @@ package org.rdmasockets.internal.lock;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /**
  * Counts the rescues of this process. A rescue is a timer that finds something that a wake-up should have told: without
@@ -24,6 +25,8 @@ public final class Rescues {
     private static volatile long total;
     /** Runs at the first rescue, once; guarded by PLACES, null when there is none or it has run. */
     private static Runnable listener;
+    /** Is told of each rescue, while something is recorded; null before. */
+    private static volatile Consumer<String> recorder;
 
     private Rescues() {}
 
@@ -39,6 +42,15 @@ public final class Rescues {
             total++;
             tell();
         }
+        Consumer<String> recording = recorder;
+        if (recording != null) {
+            recording.accept(place);
+        }
+    }
+
+    /** Sets what takes the place of each rescue to come, on the thread that counts it: it must not block or throw. */
+    public static void onEach(Consumer<String> one) {
+        recorder = one;
     }
 
     /** Rescues since the process began. */

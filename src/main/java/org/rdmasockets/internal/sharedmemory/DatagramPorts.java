@@ -9,6 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.internal.lock.Losses;
 import org.rdmasockets.internal.sharedmemory.link.LinkConnector;
 import org.rdmasockets.internal.sharedmemory.link.Link;
 import org.rdmasockets.internal.sharedmemory.link.LinkListener;
@@ -159,6 +160,7 @@ public final class DatagramPorts {
             if (!end.sendDatagram(source, destination, data, first)) {
                 rung = !first;
                 dropped.incrementAndGet();
+                Losses.datagram();
             }
         }
 

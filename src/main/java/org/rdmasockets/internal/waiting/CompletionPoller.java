@@ -89,6 +89,8 @@ public final class CompletionPoller implements AutoCloseable {
     /** When trouble was last logged, and how often it was not since; poller thread only. */
     private long loggedNanos = System.nanoTime() - LOG_NANOS;
     private int unlogged;
+    /** How often the thread was awake; written by that thread alone, others see it late. */
+    private long rounds;
     /** Something was thrown, so that an event may be forgotten: every shard has to be looked after. */
     private volatile boolean looksAtAll;
     private volatile boolean closing;
@@ -212,6 +214,26 @@ public final class CompletionPoller implements AutoCloseable {
         dependants.remove(told);
     }
 
+    /** The number of the thread. */
+    public long threadId() {
+        return thread.threadId();
+    }
+
+    /** How often the thread was woken so far, or woke by itself; may be a little late. Any thread. */
+    public long wakeUps() {
+        return rounds;
+    }
+
+    /** How often a waiting thread has spun so far without what it waited for. Any thread. */
+    public long spinsInVain() {
+        return spinPolicy.vain.get();
+    }
+
+    /** How long these spins took together, in nanoseconds. Any thread. */
+    public long nanosSpunInVain() {
+        return spinPolicy.vainNanos.get();
+    }
+
     /**
      * Adds something to do now and then, on the poller's thread, while inboxes are open. It must not block; what it
      * throws is logged.
@@ -330,6 +352,7 @@ public final class CompletionPoller implements AutoCloseable {
             int troubledBefore = troubledRounds;
             try {
                 events.await(timeoutMillis(), drain);
+                rounds++;
                 failedWaits = 0;
                 unparkRelayed();
                 runTasks();

@@ -1,6 +1,7 @@
 package org.rdmasockets.internal.waiting;
 
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntSupplier;
 
 /**
@@ -45,6 +46,9 @@ final class SpinPolicy {
     private volatile int firstGains = ALWAYS;
     /** One time slice of 2 to the power of this is for trials, from 1 on. */
     private volatile int rarity = 1;
+    /** Spins that ended without what they waited for, and how long they took: each is over before it is counted. */
+    final AtomicLong vain = new AtomicLong();
+    final AtomicLong vainNanos = new AtomicLong();
     /** Spinners by side. */
     private final AtomicIntegerArray spinners = new AtomicIntegerArray(DISTANCE * (ConnectionRole.values().length + 1));
 
@@ -97,6 +101,10 @@ final class SpinPolicy {
 
     /** Learns from a spin of so long, which ended by what it waited for or in vain. */
     void learn(Waiter waiter, boolean came, long nanos, int budgetNanos) {
+        if (!came) {
+            vain.incrementAndGet();
+            vainNanos.addAndGet(nanos);
+        }
         int gain = (came ? ALWAYS : 0) - (int) (ALWAYS * Math.min(nanos, budgetNanos) / budgetNanos);
         waiter.inTime = came && nanos <= budgetNanos ? Math.min(waiter.inTime + 1, STEADY) : 0;
         if (!waiter.pays()) {

@@ -49,6 +49,15 @@ class SpinPolicyTest {
     }
 
     @Test
+    void spinsInVainAreCounted() {
+        hit(policy, waiter, BUDGET_NANOS / 2, 5);
+        assertEquals(0, policy.vain.get());
+        miss(policy, waiter, 3);
+        assertEquals(3, policy.vain.get());
+        assertEquals(3 * BUDGET_NANOS, policy.vainNanos.get());
+    }
+
+    @Test
     void noThreadSpinsWithOneProcessor() {
         assertEquals(0, once(new SpinPolicy(1, () -> 0), waiter, BUDGET_NANOS));
     }

@@ -3,6 +3,7 @@ package org.rdmasockets.internal.rpc.session;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import org.rdmasockets.internal.lock.Losses;
 
 /**
  * One end of a session, for one thread at a time. Times are nanoseconds of any clock that does not go back. Packets
@@ -363,6 +364,7 @@ final class Session {
             long bit = 1L << slot;
             if ((acked & bit) == 0 && (lost & bit) == 0 && orders[slot] + REORDERED <= newest) {
                 lost |= bit;
+                Losses.packet();
                 inFlight--;
                 if (orders[slot] >= recovery) {
                     recovery = nextOrder;
@@ -428,8 +430,9 @@ final class Session {
         recovery = nextOrder;
         for (long number = firstUnacked; number < nextNumber; number++) {
             long bit = 1L << (number & SLOT);
-            if ((acked & bit) == 0) {
+            if ((acked & bit) == 0 && (lost & bit) == 0) {
                 lost |= bit;
+                Losses.packet();
             }
         }
         inFlight = 0;

@@ -11,6 +11,7 @@ import java.util.PriorityQueue;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmasockets.internal.lock.Losses;
 
 /**
  * Two ends over a network that loses, repeats, reorders, delays and damages packets, in simulated time. Nothing is
@@ -64,6 +65,7 @@ class SessionModelTest {
     @Test
     void manyShortRuns() {
         long first = SEED == null ? new Random().nextLong() : SEED;
+        long lostBefore = Losses.packets();
         for (long seed = first; seed < first + (SEED == null ? 100 : 1); seed++) {
             Random random = new Random(seed);
             try {
@@ -72,6 +74,7 @@ class SessionModelTest {
                 throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
             }
         }
+        assertTrue(Losses.packets() > lostBefore, "each packet that is sent again is counted");
     }
 
     /** A process that slept finds its peer silent before a message is queued, which therefore never goes out. */
