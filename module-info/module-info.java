@@ -9,6 +9,7 @@ module org.rdmasockets {
     exports org.rdmasockets;
     exports org.rdmasockets.endpoint;
     exports org.rdmasockets.grpc;
+    exports org.rdmasockets.micrometer;
     exports org.rdmasockets.rpc;
     exports org.rdmasockets.verbs;
     exports org.rdmasockets.verbs.spi;
@@ -22,6 +23,10 @@ module org.rdmasockets {
     requires static java.instrument;
     // Lines of the log where it is the application's logging; without this module it is not.
     requires static java.logging;
+    // The management bean; without this module there is none.
+    requires static java.management;
+    // Micrometer, for org.rdmasockets.micrometer alone; who binds to its registries has it already.
+    requires static micrometer.core;
     // Events for the Flight Recorder; without this module there are none.
     requires static jdk.jfr;
     // The queue length of the virtual thread scheduler; without this module waiting threads spin less.

@@ -6,8 +6,9 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
 import org.rdmasockets.internal.connection.Property;
+import org.rdmasockets.internal.socket.TransportsBean;
 
-/** The switch for the whole JVM: plain sockets of {@code java.net} become RDMA sockets. */
+/** The whole JVM's: the switch by which plain sockets become RDMA sockets, and the management bean. */
 public final class RdmaSockets {
     /** Protected by this class. */
     private static boolean installed;
@@ -43,6 +44,16 @@ public final class RdmaSockets {
             }
         }
         installed = true;
+    }
+
+    /**
+     * Registers the management bean {@link TransportsMXBean} with the platform's MBean server now, unless that was done
+     * before. Sockets have it registered by themselves in their first seconds: only a program of endpoints alone, or
+     * one that wants the bean at once, has to call this. Does nothing where module {@code java.management} is missing;
+     * a failure is a warning in the log. Any thread may call. <em>May block</em>, for some hundred milliseconds.
+     */
+    public static void registerMXBean() {
+        TransportsBean.register();
     }
 
     @SuppressWarnings("deprecation") // both methods are, for there is one factory per JVM; which is what is wanted here

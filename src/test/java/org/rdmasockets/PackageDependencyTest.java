@@ -51,19 +51,22 @@ class PackageDependencyTest {
 
     /** The packages that a user names, or a provider of verbs, as the module exports them. */
     private static final Set<String> PRODUCTS = Set.of(ROOT, VERBS, SPI, ROOT + ".endpoint", ROOT + ".rpc",
-            ROOT + ".grpc");
+            ROOT + ".grpc", ROOT + ".micrometer");
 
     /** Package to the packages it may use besides itself and java.base. A package that is not a key is refused. */
     private static final Map<String, Set<String>> ALLOWED = Map.ofEntries(
             entry(ROOT, Set.of(SOCKET, SELECTION, DATAGRAM, CONNECTION, VERBS, PROVIDER, LOCK, "jdk.net")),
             // The root's other half, which names its values.
-            entry(SOCKET, Set.of(ROOT, SELECTION, CONNECTION, LOCK, "jdk.net")),
+            entry(SOCKET, Set.of(ROOT, SELECTION, CONNECTION, LOCK, LOG, "jdk.net", "java.lang.management",
+                    "javax.management")),
             entry(INSIDE + ".agent", Set.of(ROOT, SELECTION, LOG, SLF4J, SLF4J + ".event", SLF4J + ".helpers",
                     SLF4J + ".spi", "java.lang.instrument")),
             entry(INSIDE + ".doctor", Set.of(ROOT, VERBS, PROVIDER, FFI, "java.util.logging")),
             entry(ROOT + ".endpoint", Set.of(SELECTION, CONNECTION, WAITING, VERBS, PROVIDER, LOCK, LOG)),
             entry(ROOT + ".rpc", Set.of(ROOT, CALL, SESSION, LOCK)),
             entry(ROOT + ".grpc", Set.of(ROOT, ROOT + ".rpc", CALL, SESSION, LOCK, LOG, "io.grpc")),
+            entry(ROOT + ".micrometer", Set.of(ROOT, SOCKET, CONNECTION, "io.micrometer.core.instrument",
+                    "io.micrometer.core.instrument.binder")),
             entry(SESSION, Set.of(ROOT, CALL, LOCK)),
             entry(CALL, Set.of(ROOT + ".endpoint", VERBS, LOCK, LOG)),
             entry(DATAGRAM, Set.of(SELECTION, CONNECTION, WAITING, VERBS, PROVIDER, SHARED_MEMORY, LOCK, LOG)),

@@ -38,6 +38,8 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
     private static final String MODULE = "org.rdmasockets";
     private static final String OWN_PACKAGE = "org.rdmasockets.internal.agent";
     private static final String DOCTOR_PACKAGE = "org.rdmasockets.internal.doctor";
+    /** It has the interface of the management bean, which the JDK calls. */
+    private static final String MANAGEMENT_PACKAGE = "org.rdmasockets";
     private static final String ENTRANCE = OWN_PACKAGE + ".Installation";
     private static final String LOG_SERVICE = "org.slf4j.spi.SLF4JServiceProvider";
     private static final String LOG_PROVIDER = OWN_PACKAGE + ".LogProvider";
@@ -47,7 +49,8 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
     private static final String CLASSES = FOLDER + "org/";
     private static final String CLASS = ".class";
     /** Those that the library can do without may be missing in the JVM. */
-    private static final List<String> JDK_MODULES = List.of("java.logging", "jdk.management", "jdk.net");
+    private static final List<String> JDK_MODULES = List.of("java.logging", "java.management", "jdk.management",
+            "jdk.net");
 
     static {
         registerAsParallelCapable();
@@ -127,7 +130,8 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
     private ModuleLayer.Controller define() {
         ModuleDescriptor.Builder builder = ModuleDescriptor.newModule(MODULE).packages(packages)
                 .requires("java.base").requires("java.instrument").exports(OWN_PACKAGE)
-                .exports(DOCTOR_PACKAGE).uses(LOG_SERVICE).provides(LOG_SERVICE, List.of(LOG_PROVIDER));
+                .exports(DOCTOR_PACKAGE).exports(MANAGEMENT_PACKAGE).uses(LOG_SERVICE)
+                .provides(LOG_SERVICE, List.of(LOG_PROVIDER));
         ModuleLayer boot = ModuleLayer.boot();
         for (String name : JDK_MODULES) {
             if (boot.findModule(name).isPresent()) {

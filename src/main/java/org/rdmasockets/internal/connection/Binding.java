@@ -40,6 +40,7 @@ public final class Binding implements AutoCloseable {
     private boolean closed;
     /** The connecting thread's only. */
     private long waitedNanos;
+    private long[] steps;
 
     private Binding(Engine engine, boolean iwarp, InetSocketAddress local) {
         this.engine = engine;
@@ -156,6 +157,7 @@ public final class Binding implements AutoCloseable {
                 return dialing.dial(deadlineNanos, silenceNanos, begun);
             } finally {
                 waitedNanos = dialing.waitedNanos();
+                steps = dialing.steps();
             }
         } finally {
             close();
@@ -165,6 +167,11 @@ public final class Binding implements AutoCloseable {
     /** How long connect has waited for others; for the thread that has called it. */
     public long waitedNanos() {
         return waitedNanos;
+    }
+
+    /** How long each step of connect took, see {@link FlightEvents}; null if nothing is recorded. Likewise. */
+    public long[] steps() {
+        return steps;
     }
 
     private <P extends Protocol> Dialer<P> dialer(InetSocketAddress remote, Protocol.Maker<P> maker)

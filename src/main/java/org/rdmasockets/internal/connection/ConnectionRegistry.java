@@ -33,6 +33,16 @@ final class ConnectionRegistry {
          * blocking. False if it will do to look within {@link Engine#ROUND_NANOS} again, unless it attends before.
          */
         abstract boolean tick(long now);
+
+        /** Bytes that the application has received so far. Any thread, which may see less. */
+        long receivedBytes() {
+            return 0;
+        }
+
+        /** Bytes that it has sent. Likewise. */
+        long sentBytes() {
+            return 0;
+        }
     }
 
     /**
@@ -44,6 +54,9 @@ final class ConnectionRegistry {
     private int attending;
     /** How many of the quiet were visited in this round, or have been attending since it began. */
     private int visited;
+    /** Bytes of connections that are no longer here. */
+    private long receivedBefore;
+    private long sentBefore;
 
     /** Takes a connection in; it attends. */
     synchronized void add(Member connection) {
@@ -59,6 +72,8 @@ final class ConnectionRegistry {
         if (connection.place < 0) {
             return;
         }
+        receivedBefore += connection.receivedBytes();
+        sentBefore += connection.sentBytes();
         leave(connection);
         if (connection.place < attending + visited) {
             swap(connection.place, attending + --visited);
@@ -118,6 +133,24 @@ final class ConnectionRegistry {
 
     synchronized int size() {
         return size;
+    }
+
+    /** Bytes that all connections have received, those too that are gone. */
+    synchronized long receivedBytes() {
+        long sum = receivedBefore;
+        for (int i = 0; i < size; i++) {
+            sum += members[i].receivedBytes();
+        }
+        return sum;
+    }
+
+    /** Bytes that they have sent. */
+    synchronized long sentBytes() {
+        long sum = sentBefore;
+        for (int i = 0; i < size; i++) {
+            sum += members[i].sentBytes();
+        }
+        return sum;
     }
 
     synchronized Member[] all() {

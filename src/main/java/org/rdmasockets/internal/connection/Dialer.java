@@ -72,6 +72,10 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
     private long silenceNanos;
     /** How long the calling thread has waited in all. */
     private long waitedNanos;
+    /** How long each step took so far, see {@link FlightEvents}; null if nothing is recorded, and the next two idle. */
+    private long[] steps;
+    private int step = FlightEvents.ROUTE;
+    private long stepBegun;
     /** The peer has acknowledged the request, and answers when it can. */
     private boolean acknowledged;
     /** The engine's first, which loads all code that a connection needs. */
@@ -104,6 +108,10 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         deadlineNanos = callersDeadline ? later(first ? deadline + now - begun : deadline, now + least)
                 : now + TransportSettings.CURRENT.connectTimeoutNanos();
         shareNanos = later(deadlineNanos - (deadlineNanos - now) / 4, now + least);
+        if (FlightEvents.areWanted()) {
+            steps = new long[FlightEvents.STEPS];
+            stepBegun = now;
+        }
         boolean done = false;
         try {
             if (maker.trafficClass() != 0) {
@@ -118,6 +126,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
             if (!routed && !engine.mayBlock) {
                 expect(ConnectionEvent.RouteResolved.class); // between processes the memory is that of their link
             }
+            begin(FlightEvents.RESOURCES);
             long begunMaking = System.nanoTime();
             perform(Step.MAKE);
             if (first) { // this process has loaded code: that time does not count as the peer's
@@ -125,14 +134,17 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
                 deadlineNanos += took;
                 shareNanos += took;
             }
+            begin(FlightEvents.ROUTE);
             if (!routed && engine.mayBlock) {
                 expect(ConnectionEvent.RouteResolved.class);
             }
             if (leftNanos() <= 0) {
                 throw timedOut(); // before the peer is asked: its answer could come in time or not
             }
+            begin(FlightEvents.ANSWER);
             perform(Step.REQUEST);
             answer = expect(ConnectionEvent.Established.class).parameters().privateData();
+            begin(FlightEvents.START);
             perform(Step.START);
             engine.practised();
             ensureWanted(); // from here on the connection belongs to the caller
@@ -141,10 +153,26 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         } catch (VerbsException e) {
             throw NetErrors.connectFailed(remote, e);
         } finally {
+            begin(step); // the one in progress ends here
             if (!done) {
                 abandon();
             }
         }
+    }
+
+    /** Ends the step in progress, and begins another, if they are recorded. */
+    private void begin(int next) {
+        if (steps != null) {
+            long now = System.nanoTime();
+            steps[step] += now - stepBegun;
+            stepBegun = now;
+            step = next;
+        }
+    }
+
+    /** How long each step took; null if nothing is recorded. For the thread that has dialled. */
+    long[] steps() {
+        return steps;
     }
 
     /** How long the calling thread has waited for others: the work of this process itself does not count. */

@@ -5,13 +5,15 @@ import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.util.Arrays;
-import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -47,8 +49,8 @@ public final class Engine implements AutoCloseable {
     /** Longest wait for a port to be free; only a set-up pool whose threads are all stuck needs that long. */
     private static final long RELEASE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** The engines that could be made; protected by the class. */
-    private static final Map<VerbsProvider, Engine> ENGINES = new HashMap<>();
+    /** The engines that could be made; changed under the class. */
+    private static final Map<VerbsProvider, Engine> ENGINES = new ConcurrentHashMap<>();
     /** The process ends: each close waits for delivery from now on. */
     private static volatile boolean exiting;
     /** Until when the process waits then for all that is closed, together; set before {@link #exiting}. */
@@ -64,6 +66,9 @@ public final class Engine implements AutoCloseable {
     private final Set<Device> watched = ConcurrentHashMap.newKeySet();
     /** Whether a connection has been made, so that all code that one needs is loaded. */
     private volatile boolean practised;
+    /** Queue pairs of datagrams, and the memory that these have registered. */
+    private final AtomicInteger datagramQueuePairs = new AtomicInteger();
+    private final AtomicLong datagramBytes = new AtomicLong();
     /** Whether the needs of a connection on a device were made once, or could not be. */
     private final AtomicBoolean prepared = new AtomicBoolean();
     /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
@@ -137,6 +142,21 @@ public final class Engine implements AutoCloseable {
             ENGINES.put(provider, engine);
         }
         return engine;
+    }
+
+    /** The engine of a transport if it was made, else null; never waits for one that is being made. */
+    static Engine existing(String transport) {
+        for (Engine engine : ENGINES.values()) {
+            if (engine.name().equals(transport)) {
+                return engine;
+            }
+        }
+        return null;
+    }
+
+    /** The transports whose engines were made. */
+    static List<String> transports() {
+        return ENGINES.values().stream().map(Engine::name).toList();
     }
 
     /** Has the end of the process wait for this engine's connections. */
@@ -264,9 +284,33 @@ public final class Engine implements AutoCloseable {
         return connections.size();
     }
 
-    /** How much memory all connections have registered. The kernel's memory for their queues is not known here. */
+    /** How many queue pairs there are: those of connections, and those of datagrams. */
+    int queuePairs() {
+        return connections() + datagramQueuePairs.get();
+    }
+
+    /**
+     * How much memory all connections and queue pairs of datagrams have registered. The kernel's memory for their
+     * queues is not known here.
+     */
     public long registeredBytes() {
-        return Arrays.stream(all()).mapToLong(VerbsConnection::registeredBytes).sum();
+        return Arrays.stream(all()).mapToLong(VerbsConnection::registeredBytes).sum() + datagramBytes.get();
+    }
+
+    /** Counts queue pairs of datagrams in, or out if negative, and the memory that they have registered. */
+    public void countDatagrams(int queuePairs, long bytes) {
+        datagramQueuePairs.addAndGet(queuePairs);
+        datagramBytes.addAndGet(bytes);
+    }
+
+    /** Bytes that sockets have read so far, over connections that are gone, too. */
+    long receivedBytes() {
+        return connections.receivedBytes();
+    }
+
+    /** Bytes that they have written. */
+    long sentBytes() {
+        return connections.sentBytes();
     }
 
     /** Takes a connection that was torn down, whether or not it was registered, out of the registry. */
@@ -336,6 +380,7 @@ public final class Engine implements AutoCloseable {
     private void tick() {
         long now = System.nanoTime();
         coarseNanos = now;
+        FlightEvents.watch();
         SetupPool.SHARED.relieve();
         connections.tick(now);
         for (VerbsListener<?> listener : listeners) {

@@ -83,6 +83,16 @@ public interface Protocol extends CompletionClient {
     /** How much memory is registered. Any thread. */
     long registeredBytes();
 
+    /** Bytes of a stream that were read so far, 0 where there is none. Any thread, which may see less. */
+    default long receivedBytes() {
+        return 0;
+    }
+
+    /** Bytes of a stream that were written. Likewise. */
+    default long sentBytes() {
+        return 0;
+    }
+
     /** Any thread: something has come in that no caller waits for. */
     @Override
     default void onBacklog() {

@@ -95,7 +95,7 @@ public final class StreamTransport implements Connection, Protocol {
         // The peer's rights in the region it is told of; with messages agreed on, it needs none.
         Set<AccessFlag> opened = settings.flow() == FlowKind.READ_RING ? READ_TOO
                 : settings.flow() == FlowKind.SEND_RECEIVE && side == ConnectionRole.PASSIVE ? LOCAL : REMOTE;
-        remoteRegion = domain.allocate(settings.remoteRegionBytes(), opened);
+        remoteRegion = allocate(settings.remoteRegionBytes(), opened);
         inbox = connection.openInbox(side, settings.maxSends() + settings.maxReceives());
         // One queue for all completions; a message may wrap in the send ring, and the stream says what is signalled.
         CompletionQueue queue = inbox.shard().queue();
@@ -290,6 +290,7 @@ public final class StreamTransport implements Connection, Protocol {
         }
         if (stream.failure() != null) {
             LOG.debug("{} connection failed: {}", connection, stream.failure().detail());
+            TransportStatistics.of(transport()).broke(stream.failure());
             FlightEvents.failed(transport(), localAddress(), remoteAddress(), stream.failure().detail());
         }
         stream.abort();
@@ -340,6 +341,16 @@ public final class StreamTransport implements Connection, Protocol {
                 + (more == null ? 0 : more.bytes());
     }
 
+    @Override
+    public long receivedBytes() {
+        return stream.readBytes();
+    }
+
+    @Override
+    public long sentBytes() {
+        return stream.writtenBytes();
+    }
+
     // The makers and users of memory of this stream.
 
     CompletionInbox inbox() {
@@ -353,17 +364,27 @@ public final class StreamTransport implements Connection, Protocol {
 
     /** Set-up pool: memory for what is sent. */
     MemoryRegion allocateLocal(long bytes) throws VerbsException {
-        return domain.allocate(bytes, LOCAL);
+        return allocate(bytes, LOCAL);
     }
 
     /** Set-up pool: registers memory to send from. */
     MemoryRegion registerLocal(MemorySegment memory) throws VerbsException {
-        return domain.register(memory, LOCAL);
+        Object event = FlightEvents.registering();
+        MemoryRegion region = domain.register(memory, LOCAL);
+        FlightEvents.registered(event, transport(), region.lengthBytes());
+        return region;
     }
 
     /** Set-up pool: memory for the peer to write to. */
     MemoryRegion allocateRemote(long bytes) throws VerbsException {
-        return domain.allocate(bytes, REMOTE);
+        return allocate(bytes, REMOTE);
+    }
+
+    private MemoryRegion allocate(long bytes, Set<AccessFlag> rights) throws VerbsException {
+        Object event = FlightEvents.registering();
+        MemoryRegion region = domain.allocate(bytes, rights);
+        FlightEvents.registered(event, transport(), bytes);
+        return region;
     }
 
     // The application's side.

@@ -12,7 +12,10 @@ import java.net.SocketException;
 import java.net.SocketOption;
 import java.net.SocketTimeoutException;
 import java.net.StandardSocketOptions;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.rsockets.StreamConnection;
 
@@ -25,6 +28,10 @@ final class TcpConnection implements Connection {
     static final String NAME = "tcp";
 
     private static final Log LOG = new Log(TcpConnection.class);
+    /** Those that were not closed: a socket that is forgotten is closed, too. */
+    private static final Set<TcpConnection> OPEN = ConcurrentHashMap.newKeySet();
+    private static final LongAdder RECEIVED = new LongAdder();
+    private static final LongAdder SENT = new LongAdder();
 
     private final Socket socket;
     private final InputStream in;
@@ -46,6 +53,7 @@ final class TcpConnection implements Connection {
             this.out = socket.getOutputStream();
             this.local = (InetSocketAddress) socket.getLocalSocketAddress();
             this.remote = (InetSocketAddress) socket.getRemoteSocketAddress();
+            OPEN.add(this);
         } catch (Throwable e) {
             TcpBinding.close(socket);
             throw e;
@@ -92,7 +100,9 @@ final class TcpConnection implements Connection {
                 socket.setSoTimeout(millis);
                 timeoutMillis = millis;
             }
-            return in.read(bytes, offset, length);
+            int count = in.read(bytes, offset, length);
+            RECEIVED.add(Math.max(0, count));
+            return count;
         } catch (SocketTimeoutException e) {
             throw e;
         } catch (IOException e) {
@@ -104,6 +114,7 @@ final class TcpConnection implements Connection {
     public void write(byte[] bytes, int offset, int length) throws IOException {
         try {
             out.write(bytes, offset, length);
+            SENT.add(length);
         } catch (IOException e) {
             throw translated(e, socket);
         }
@@ -205,8 +216,13 @@ final class TcpConnection implements Connection {
         if (lingers) {
             close(-1);
         } else {
-            TcpBinding.close(socket);
+            end();
         }
+    }
+
+    private void end() {
+        OPEN.remove(this);
+        TcpBinding.close(socket);
     }
 
     @Override
@@ -216,8 +232,23 @@ final class TcpConnection implements Connection {
         } catch (IOException e) {
             LOG.debug("[{}->{}] {}", local, remote, e.getMessage());
         } finally {
-            TcpBinding.close(socket);
+            end();
         }
+    }
+
+    /** How many there are that were not closed. */
+    static int open() {
+        return OPEN.size();
+    }
+
+    /** Bytes that all of them have read so far. */
+    static long receivedBytesOfAll() {
+        return RECEIVED.sum();
+    }
+
+    /** Bytes that all of them have written. */
+    static long sentBytesOfAll() {
+        return SENT.sum();
     }
 
     /** The same over TCP, where everything is copied. */

@@ -463,6 +463,16 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         return protocol.registeredBytes();
     }
 
+    @Override
+    long receivedBytes() {
+        return protocol.receivedBytes();
+    }
+
+    @Override
+    long sentBytes() {
+        return protocol.sentBytes();
+    }
+
     // The end.
 
     /** Any thread: ends the connection. Waiting threads are told, and sent bytes get a moment to arrive. Idempotent. */

@@ -174,6 +174,9 @@ final class DatagramQueue {
         pair.modify(new QueuePairAttributes().state(QueuePairState.READY_TO_RECEIVE));
         pair.modify(new QueuePairAttributes().state(QueuePairState.READY_TO_SEND).set(Field.SEND_PACKET_NUMBER, 1));
         mtuBytes = pair.maxDatagramBytes();
+        AutoCloseable uncount = () -> engine.countDatagrams(-1, -region.lengthBytes());
+        made.add(uncount);
+        engine.countDatagrams(1, region.lengthBytes());
     }
 
     /**

@@ -59,6 +59,7 @@ public final class DirectSender {
             send(from, offset + taken, count, taken + count == length);
             taken += count;
         }
+        connection.wrote(taken);
         connection.awaitRoom(taken < length);
         finish(taken < length, false);
         return taken;
@@ -113,6 +114,7 @@ public final class DirectSender {
         while (taken < length && connection.canPlace()) {
             taken += placePiece(maps, at + taken, from, offset + taken, length - taken);
         }
+        connection.wrote(taken);
         finish(taken < length, true);
         return taken;
     }

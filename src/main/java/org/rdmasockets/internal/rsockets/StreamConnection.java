@@ -54,6 +54,9 @@ public final class StreamConnection {
     private boolean aborted;
     /** Something is to be told to the peer, which could not be told yet. */
     private boolean owed;
+    /** Bytes that were read and written so far. */
+    private long readBytes;
+    private long writtenBytes;
     /** Null until it is needed. */
     private DirectSender directSender;
 
@@ -270,6 +273,7 @@ public final class StreamConnection {
         if (count == 0) {
             return whyNothing();
         }
+        readBytes += count;
         sendControls();
         return count;
     }
@@ -286,6 +290,7 @@ public final class StreamConnection {
             return -1;
         }
         int count = received.view();
+        readBytes += count;
         return count > 0 ? count : whyNothing();
     }
 
@@ -349,6 +354,7 @@ public final class StreamConnection {
         if (taken < length && !ring.hasRoom()) {
             ring.wantMore();
         }
+        writtenBytes += taken;
         awaitRoom(taken < length);
         ensureOutput();
         return taken;
@@ -379,6 +385,21 @@ public final class StreamConnection {
             closing.refuseWrites();
             throw new SocketException(StreamFailure.BROKEN_PIPE);
         }
+    }
+
+    /** So many bytes were written without a copy. */
+    void wrote(int count) {
+        writtenBytes += count;
+    }
+
+    /** Bytes that were read so far; without the lock, a number that was right before. */
+    public long readBytes() {
+        return readBytes;
+    }
+
+    /** Bytes that were written so far. Likewise. */
+    public long writtenBytes() {
+        return writtenBytes;
     }
 
     /** The sender from memory of the application; made by the first call. */

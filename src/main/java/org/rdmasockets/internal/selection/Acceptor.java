@@ -23,6 +23,7 @@ import org.rdmasockets.internal.connection.PendingOptions;
 import org.rdmasockets.internal.connection.StreamOptions;
 import org.rdmasockets.internal.connection.StreamTransport;
 import org.rdmasockets.internal.connection.TcpListener;
+import org.rdmasockets.internal.connection.TransportStatistics;
 import org.rdmasockets.internal.connection.VerbsConnection;
 import org.rdmasockets.verbs.ConnectionParameters;
 import org.rdmasockets.verbs.VerbsProvider;
@@ -220,7 +221,7 @@ public final class Acceptor implements AutoCloseable {
     public Connection accept(long deadlineNanos) throws IOException {
         Connection connection = accepted.accept(deadlineNanos);
         try {
-            TransportStatistics.of(connection.transport()).accepted.incrementAndGet();
+            TransportStatistics.of(connection.transport()).acceptedOne();
             FlightEvents.accepted(connection.transport(), connection.localAddress(), connection.remoteAddress());
             boolean first = ACCEPTED.isFirst(connection.transport());
             if (first || LOG.isDebugEnabled()) {

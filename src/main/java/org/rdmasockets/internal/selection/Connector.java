@@ -27,6 +27,7 @@ import org.rdmasockets.internal.connection.Routes;
 import org.rdmasockets.internal.connection.PendingOptions;
 import org.rdmasockets.internal.connection.StreamTransport;
 import org.rdmasockets.internal.connection.TcpBinding;
+import org.rdmasockets.internal.connection.TransportStatistics;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
@@ -75,6 +76,8 @@ public final class Connector implements AutoCloseable {
     private Connection made;
     /** How long the last attempt has waited for others. */
     private long waitedNanos;
+    /** How long the steps of the last attempt over verbs took, see {@link FlightEvents}; null unless recorded. */
+    private long[] steps;
     /** Protected by this. */
     private boolean closed;
 
@@ -136,13 +139,13 @@ public final class Connector implements AutoCloseable {
         Connection connection = null;
         try {
             connection = connectUnrecorded(remote, millis, wishes);
-            FlightEvents.connected(event, connection.transport(), connection.localAddress(), remote, reason);
+            FlightEvents.connected(event, connection.transport(), connection.localAddress(), remote, reason, steps);
             return connection;
         } catch (Throwable e) {
             if (connection != null) {
                 connection.close(0); // an Error: no caller gets it, and its peer must not wait
             }
-            FlightEvents.connectFailed(event, remote, e);
+            FlightEvents.connectFailed(event, remote, e, steps);
             throw e;
         }
     }
@@ -160,7 +163,10 @@ public final class Connector implements AutoCloseable {
             if (reserved instanceof TcpBinding tcp && connection instanceof StreamTransport stream) {
                 tcp.keepFor(stream.connection());
             }
-            TransportStatistics.of(connection.transport()).connected.incrementAndGet();
+            TransportStatistics.of(connection.transport()).connectedOne();
+            if (decision.isAuto() && connection.transport().equals(Policy.TCP)) {
+                TransportStatistics.fellBack();
+            }
             log(remote, connection, decision.isAuto());
             made = null;
             return connection;
@@ -261,7 +267,7 @@ public final class Connector implements AutoCloseable {
             return transport.equals(Policy.TCP) ? connectTcp(remote, deadlineNanos, wishes)
                     : connect(Providers.named(transport), true, remote, deadlineNanos, Long.MAX_VALUE, wishes);
         } catch (IOException e) {
-            TransportStatistics.of(transport).failed.incrementAndGet();
+            TransportStatistics.of(transport).attemptFailed(e);
             throw e;
         }
     }
@@ -273,6 +279,8 @@ public final class Connector implements AutoCloseable {
         long deadlineNanos = givenNanos;
         long lookedNanos = 0;
         for (VerbsProvider provider : Providers.all()) {
+            Object event = FlightEvents.attempting();
+            steps = null;
             String name = provider.name();
             long begun = System.nanoTime();
             String vain = whyVain(provider, remote).orElse(null);
@@ -293,13 +301,13 @@ public final class Connector implements AutoCloseable {
                     boolean absent = !(e instanceof SocketTimeoutException) && !isNotNow(e);
                     lookedNanos = isHere(provider) && absent ? begun : lookedNanos;
                     vain = text(e);
-                    TransportStatistics.of(name).failed.incrementAndGet();
+                    TransportStatistics.of(name).attemptFailed(e);
                 }
             } else {
-                TransportStatistics.of(name).passedOver.incrementAndGet();
+                TransportStatistics.of(name).passedOverOnce();
             }
             others.add(name, vain);
-            FlightEvents.passedOver(name, remote, vain);
+            FlightEvents.passedOver(event, name, remote, vain, steps);
         }
         if (!policy.fallback()) {
             throw nothingLeads(remote, deadlineNanos);
@@ -452,12 +460,14 @@ public final class Connector implements AutoCloseable {
             return made;
         } finally {
             waitedNanos = binding.waitedNanos();
+            steps = binding.steps();
         }
     }
 
     private Connection connectTcp(InetSocketAddress remote, long deadlineNanos, PendingOptions wishes)
             throws IOException {
         TcpBinding binding = tcpBinding(wishes);
+        steps = null;
         begin(binding);
         made = binding.connect(remote, deadlineNanos, practised ? 0 : timeoutNanos, wishes);
         return made;

@@ -97,6 +97,7 @@ public final class RdmaSocketImpl extends SocketImpl {
             }
             state = State.UNCONNECTED;
         }
+        TransportsBean.expect();
     }
 
     /** "Socket closed" for every operation after close. */

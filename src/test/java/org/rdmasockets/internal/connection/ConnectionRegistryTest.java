@@ -18,11 +18,17 @@ class ConnectionRegistryTest {
     private static final class Visited extends ConnectionRegistry.Member {
         private boolean busy;
         private int visits;
+        private long read;
 
         @Override
         boolean tick(long time) {
             visits++;
             return busy;
+        }
+
+        @Override
+        long receivedBytes() {
+            return read;
         }
     }
 
@@ -100,6 +106,19 @@ class ConnectionRegistryTest {
         tick(2 + ConnectionRegistry.ROUND);
         assertEquals(0, all.get(1).visits);
         assertEquals(Set.of(all.get(0), all.get(2)), Set.of(roster.all()));
+    }
+
+    @Test
+    void bytesOfThoseThatAreGoneCount() {
+        List<Visited> all = add(3);
+        all.forEach(one -> one.read = 10);
+        assertEquals(30, roster.receivedBytes());
+        roster.remove(all.get(1));
+        roster.remove(all.get(1));
+        roster.remove(new Visited());
+        all.get(0).read += 5;
+        assertEquals(35, roster.receivedBytes());
+        assertEquals(0, roster.sentBytes());
     }
 
     /** After any order of calls, each member is there once, and those that attend are visited. */
