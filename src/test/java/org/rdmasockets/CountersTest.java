@@ -53,8 +53,9 @@ class CountersTest {
             RdmaSockets.registerMXBean();
             ObjectName own = new ObjectName(TransportsMXBean.NAME + ",copy=2");
             bean = JMX.newMXBeanProxy(server, own, TransportsMXBean.class);
-            TabularData rows = (TabularData) server.getAttribute(own, "Transports"); // as an operator without our classes
-            CompositeData row = ((CompositeData) rows.get(new Object[] {"tcp"}));
+            // As a console sees it, which has none of our classes.
+            TabularData rows = (TabularData) server.getAttribute(own, "Transports");
+            CompositeData row = rows.get(new Object[] {"tcp"});
             assertEquals(0L, ((CompositeData) row.get("value")).get("connected"));
         }
 

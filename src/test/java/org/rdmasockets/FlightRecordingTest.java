@@ -180,21 +180,8 @@ class FlightRecordingTest {
         try (Program server = Program.java("HttpServer", "0")) {
             int port = Integer.parseInt(server.awaitLine("http://localhost:").split("/")[0]);
             jcmd(server, "JFR.start", "name=rdma", "jdk.SocketRead#threshold=0ns");
-            try (RdmaSocket slow = new RdmaSocket(LOOPBACK, port)) {
-                slowPort = slow.getLocalPort();
-                slow.getOutputStream().write("GET / HT".getBytes());
-                long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(300);
-                do { // long enough for the server to come to the read that waits for the rest
-                    try (RdmaSocket quick = new RdmaSocket(LOOPBACK, port)) {
-                        ask(quick, "GET / HTTP/1.1\r\n\r\n", "sharedmemory");
-                    }
-                } while (System.nanoTime() - end < 0);
-                ask(slow, "TP/1.1\r\n\r\n", "sharedmemory");
-            }
-            try (Socket plain = new Socket(LOOPBACK, port)) {
-                plainPort = plain.getLocalPort();
-                ask(plain, "GET / HTTP/1.1\r\n\r\n", "tcp");
-            }
+            slowPort = askSlowly(port);
+            plainPort = ask(new Socket(LOOPBACK, port), "GET / HTTP/1.1\r\n\r\n", "tcp");
             jcmd(server, "JFR.dump", "name=rdma", "filename=" + file);
         }
         List<RecordedEvent> all = RecordingFile.readAllEvents(file);
@@ -205,10 +192,25 @@ class FlightRecordingTest {
         one(named(all, "org.rdmasockets.Accept"), "Accept", plainPort, "tcp");
     }
 
-    private static void ask(Socket socket, String request, String transport) throws IOException {
-        socket.getOutputStream().write(request.getBytes());
-        String answer = new String(socket.getInputStream().readAllBytes());
-        assertTrue(answer.startsWith("HTTP/1.1 200 OK") && answer.contains("Hello over " + transport), answer);
+    /** Half a request, others until the server must have come to the read that waits for the rest, and the rest. */
+    private static int askSlowly(int port) throws IOException {
+        RdmaSocket slow = new RdmaSocket(LOOPBACK, port);
+        slow.getOutputStream().write("GET / HT".getBytes());
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(300);
+        do {
+            ask(new RdmaSocket(LOOPBACK, port), "GET / HTTP/1.1\r\n\r\n", "sharedmemory");
+        } while (System.nanoTime() - end < 0);
+        return ask(slow, "TP/1.1\r\n\r\n", "sharedmemory");
+    }
+
+    /** Closes the socket; gives its port. */
+    private static int ask(Socket asking, String request, String transport) throws IOException {
+        try (Socket socket = asking) {
+            socket.getOutputStream().write(request.getBytes());
+            String answer = new String(socket.getInputStream().readAllBytes());
+            assertTrue(answer.startsWith("HTTP/1.1 200 OK") && answer.contains("Hello over " + transport), answer);
+            return socket.getLocalPort();
+        }
     }
 
     private static void jcmd(Program program, String... command) throws Exception {

@@ -22,7 +22,7 @@ public final class Losses {
         PACKETS.increment();
     }
 
-    /** Datagrams that were dropped since the process began; those of UDP, which the kernel drops, are not among them. */
+    /** Datagrams that were dropped since the process began, without those of UDP, which the kernel drops. */
     public static long datagrams() {
         return DATAGRAMS.sum();
     }
