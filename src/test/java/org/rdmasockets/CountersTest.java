@@ -138,12 +138,13 @@ class CountersTest {
         }
 
         private void aResetIsAFailure() throws Exception {
-            try (RdmaServerSocket server = new RdmaServerSocket(0, 1, LOOPBACK);
-                    RdmaSocket client = new RdmaSocket(LOOPBACK, server.getLocalPort());
-                    RdmaSocket accepted = server.accept()) {
+            try (RdmaServerSocket server = new RdmaServerSocket(0, 1, LOOPBACK)) {
+                RdmaSocket client = new RdmaSocket(LOOPBACK, server.getLocalPort());
+                RdmaSocket accepted = server.accept();
                 client.setSoLinger(true, 0);
                 client.close();
                 assertThrows(SocketException.class, () -> accepted.getInputStream().read());
+                accepted.close();
             }
             Await.until("the reset", () -> now(SHARED).failures().containsKey("reset"), () -> now(SHARED));
             assertEquals(Map.of("refused", 2L, "reset", 1L), now(SHARED).failures());
