@@ -33,4 +33,6 @@ module org.rdmasockets {
     requires static jdk.management;
     // The names of the keep-alive options; without this module no code can name them.
     requires static jdk.net;
+    // The doctor asks other processes; without this module it does not.
+    requires static jdk.attach;
 }

@@ -61,7 +61,7 @@ class PackageDependencyTest {
                     "javax.management")),
             entry(INSIDE + ".agent", Set.of(ROOT, SELECTION, LOG, SLF4J, SLF4J + ".event", SLF4J + ".helpers",
                     SLF4J + ".spi", "java.lang.instrument")),
-            entry(INSIDE + ".doctor", Set.of(ROOT, VERBS, PROVIDER, FFI, "java.util.logging")),
+            entry(INSIDE + ".doctor", Set.of(ROOT, VERBS, PROVIDER, FFI, "java.util.logging", "com.sun.tools.attach")),
             entry(ROOT + ".endpoint", Set.of(SELECTION, CONNECTION, WAITING, VERBS, PROVIDER, LOCK, LOG)),
             entry(ROOT + ".rpc", Set.of(ROOT, CALL, SESSION, LOCK)),
             entry(ROOT + ".grpc", Set.of(ROOT, ROOT + ".rpc", CALL, SESSION, LOCK, LOG, "io.grpc")),

@@ -42,9 +42,13 @@ class AgentJarTest {
             assertTrue(output.startsWith("{\"system\":\"Java ") && output.strip().endsWith("]}"), output);
             assertTrue(output.contains("{\"level\":\"ok\",\"subject\":\"sharedmemory\""), output);
         }
-        try (Program program = Program.start(Place.java(options, "nurse"))) {
+        try (Program program = Program.start(Place.java(options))) {
             assertEquals(2, program.awaitEnd());
             assertTrue(program.output().startsWith("usage: java -jar "), program::output);
+        }
+        try (Program program = Program.start(Place.java(options, "help"))) {
+            assertEquals(2, program.awaitEnd());
+            assertTrue(program.output().startsWith("usage: doctor "), program::output);
         }
     }
 

@@ -37,17 +37,17 @@ public final class Agent {
         }
     }
 
-    /** Runs a command for a person: {@code java -jar ...-agent.jar doctor [--json] [HOST:PORT]}. */
+    /** Runs a command for a person, as {@code java -jar ...-agent.jar doctor}. */
     public static void main(String[] arguments) {
         List<String> all = Arrays.asList(arguments);
-        if (isOldJava() || all.isEmpty() || !all.get(0).equals("doctor")) {
+        if (isOldJava() || all.isEmpty()) {
             System.err.println(isOldJava() ? tooOld() : "usage: java -jar rdma-sockets-VERSION-agent.jar doctor "
-                    + "[--json] [HOST:PORT], or java -javaagent:rdma-sockets-VERSION-agent.jar and a program");
+                    + "(or help), or java -javaagent:rdma-sockets-VERSION-agent.jar and a program");
             System.exit(WRONG_ARGUMENTS);
         }
         try {
             System.exit((int) Class.forName(LIBRARY, true, Agent.class.getClassLoader())
-                    .getMethod("doctor", List.class).invoke(null, all.subList(1, all.size())));
+                    .getMethod("doctor", List.class).invoke(null, all));
         } catch (InvocationTargetException e) {
             end(e.getCause());
         } catch (Exception | LinkageError e) {

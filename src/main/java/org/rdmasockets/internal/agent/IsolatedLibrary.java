@@ -15,6 +15,7 @@ import java.net.URI;
 import java.net.URL;
 import java.net.URLConnection;
 import java.net.URLStreamHandler;
+import java.nio.file.Path;
 import java.security.CodeSource;
 import java.security.ProtectionDomain;
 import java.security.cert.Certificate;
@@ -49,8 +50,8 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
     private static final String CLASSES = FOLDER + "org/";
     private static final String CLASS = ".class";
     /** Those that the library can do without may be missing in the JVM. */
-    private static final List<String> JDK_MODULES = List.of("java.logging", "java.management", "jdk.management",
-            "jdk.net");
+    private static final List<String> JDK_MODULES = List.of("java.logging", "java.management", "jdk.attach",
+            "jdk.management", "jdk.net");
 
     static {
         registerAsParallelCapable();
@@ -101,13 +102,15 @@ public final class IsolatedLibrary extends ClassLoader implements Function<Strin
         }
     }
 
-    /** Runs the doctor with arguments that follow its name; gives the status for the shell. */
+    /** Runs a command of the doctor; gives the status for the shell. */
     public static int doctor(List<String> arguments) throws Throwable {
-        ModuleLayer.Controller library = new IsolatedLibrary(jar()).define();
+        URI jar = jar();
+        ModuleLayer.Controller library = new IsolatedLibrary(jar).define();
         library.enableNativeAccess(module(library)); // the manifest lets this class do so
         try {
             return (int) Class.forName(module(library), DOCTOR_PACKAGE + ".Doctor")
-                    .getMethod("run", List.class, PrintStream.class).invoke(null, arguments, System.out);
+                    .getMethod("run", List.class, PrintStream.class, Path.class)
+                    .invoke(null, arguments, System.out, Path.of(jar));
         } catch (InvocationTargetException e) {
             throw e.getCause();
         }

@@ -18,6 +18,9 @@ public interface Connection extends AutoCloseable {
     /** The carrier of the bytes, for people: such as {@code device rxe0}. */
     String carrier();
 
+    /** Notes why this transport was chosen, for people: when the application is about to get this. */
+    void because(String reason);
+
     /** The agreement of the ends, the name of a {@link FlowKind}; {@code CREDIT_RING} where there is no choice. */
     default String streamKind() {
         return FlowKind.CREDIT_RING.name();

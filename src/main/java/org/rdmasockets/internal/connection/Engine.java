@@ -338,6 +338,18 @@ public final class Engine implements AutoCloseable {
         connections.attend(connection);
     }
 
+    /** Tells of the connections of all engines, without waiting for one that is being made. Any thread. */
+    static void tellAll(ConnectionReport report) {
+        for (Engine engine : ENGINES.values()) {
+            for (VerbsConnection connection : engine.all()) {
+                if (!report.begin()) {
+                    return;
+                }
+                connection.tellUnlocked(report);
+            }
+        }
+    }
+
     private void drainConnectionEvents() {
         try {
             connectionManager.drainEvents();

@@ -64,6 +64,8 @@ public final class StreamTransport implements Connection, Protocol {
     private RingSizer rings;
     /** Null until it is needed; written with the protocol lock held. */
     private volatile StreamDirect direct;
+    /** Why this transport was chosen; null before the application has this. Written once, read by any thread. */
+    private String reason;
 
     /** A stream that has nothing yet; {@code asked}, the peer's request, is null at the end that connects. */
     StreamTransport(VerbsConnection connection, StreamOptions options, ConnectData asked) {
@@ -351,6 +353,16 @@ public final class StreamTransport implements Connection, Protocol {
         return stream.writtenBytes();
     }
 
+    /** Tells of the stream, without the protocol lock: a look at numbers that others change meanwhile. */
+    void tell(ConnectionReport report) {
+        report.because(reason);
+        report.state(stream.state());
+        report.put("kind", stream.flow().name());
+        report.bytes(stream.writtenBytes(), stream.readBytes());
+        report.put("window", stream.window());
+        report.put("unread", stream.unreadBytes());
+    }
+
     // The makers and users of memory of this stream.
 
     CompletionInbox inbox() {
@@ -392,6 +404,11 @@ public final class StreamTransport implements Connection, Protocol {
     @Override
     public String transport() {
         return connection.engine().name();
+    }
+
+    @Override
+    public void because(String why) {
+        reason = why;
     }
 
     @Override

@@ -30,8 +30,9 @@ final class TcpConnection implements Connection {
     private static final Log LOG = new Log(TcpConnection.class);
     /** Those that were not closed: a socket that is forgotten is closed, too. */
     private static final Set<TcpConnection> OPEN = ConcurrentHashMap.newKeySet();
-    private static final LongAdder RECEIVED = new LongAdder();
-    private static final LongAdder SENT = new LongAdder();
+    /** What those took and sent that have ended. */
+    private static final LongAdder RECEIVED_BEFORE = new LongAdder();
+    private static final LongAdder SENT_BEFORE = new LongAdder();
 
     private final Socket socket;
     private final InputStream in;
@@ -44,6 +45,12 @@ final class TcpConnection implements Connection {
     private volatile TcpDirect direct;
     /** SO_LINGER was set. */
     private volatile boolean lingers;
+    private final long madeNanos = System.nanoTime();
+    /** Written by the one reader, and by the one writer. */
+    private long readBytes;
+    private long writtenBytes;
+    /** Why TCP was chosen; null before the application has this. Written once, read by any thread. */
+    private String reason;
 
     /** Wraps a socket, and is its only user from here: if that fails, the socket is closed. */
     TcpConnection(Socket socket) throws IOException {
@@ -63,6 +70,11 @@ final class TcpConnection implements Connection {
     @Override
     public String transport() {
         return NAME;
+    }
+
+    @Override
+    public void because(String why) {
+        reason = why;
     }
 
     @Override
@@ -101,7 +113,7 @@ final class TcpConnection implements Connection {
                 timeoutMillis = millis;
             }
             int count = in.read(bytes, offset, length);
-            RECEIVED.add(Math.max(0, count));
+            readBytes += Math.max(0, count);
             return count;
         } catch (SocketTimeoutException e) {
             throw e;
@@ -114,7 +126,7 @@ final class TcpConnection implements Connection {
     public void write(byte[] bytes, int offset, int length) throws IOException {
         try {
             out.write(bytes, offset, length);
-            SENT.add(length);
+            writtenBytes += length;
         } catch (IOException e) {
             throw translated(e, socket);
         }
@@ -221,7 +233,10 @@ final class TcpConnection implements Connection {
     }
 
     private void end() {
-        OPEN.remove(this);
+        if (OPEN.remove(this)) {
+            RECEIVED_BEFORE.add(readBytes);
+            SENT_BEFORE.add(writtenBytes);
+        }
         TcpBinding.close(socket);
     }
 
@@ -236,6 +251,29 @@ final class TcpConnection implements Connection {
         }
     }
 
+    /** Tells of all that are open; the kernel knows more of them, which {@code ss -ti} asks. Any thread. */
+    static void tellAll(ConnectionReport report) {
+        for (TcpConnection connection : OPEN) {
+            if (!report.begin()) {
+                return;
+            }
+            connection.tell(report);
+        }
+    }
+
+    private void tell(ConnectionReport report) {
+        report.end(NAME, local, remote, socket.isClosed() ? "closing" : socket.isInputShutdown()
+                || socket.isOutputShutdown() ? "shut here" : "open");
+        report.since("age", madeNanos);
+        report.because(reason);
+        report.bytes(writtenBytes, readBytes);
+        try {
+            report.put("unread", in.available());
+        } catch (IOException e) {
+            report.put("unread", 0); // it is closed
+        }
+    }
+
     /** How many there are that were not closed. */
     static int open() {
         return OPEN.size();
@@ -243,12 +281,12 @@ final class TcpConnection implements Connection {
 
     /** Bytes that all of them have read so far. */
     static long receivedBytesOfAll() {
-        return RECEIVED.sum();
+        return RECEIVED_BEFORE.sum() + OPEN.stream().mapToLong(one -> one.readBytes).sum();
     }
 
     /** Bytes that all of them have written. */
     static long sentBytesOfAll() {
-        return SENT.sum();
+        return SENT_BEFORE.sum() + OPEN.stream().mapToLong(one -> one.writtenBytes).sum();
     }
 
     /** The same over TCP, where everything is copied. */

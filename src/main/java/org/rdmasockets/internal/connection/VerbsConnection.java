@@ -64,8 +64,11 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     private volatile Stage stage = Stage.OPEN;
     /** The peer's device has closed its side, or is gone. */
     private volatile boolean peerGone;
-    /** When lingering ends, by {@code System.nanoTime}; set before the stage. */
-    private volatile long lingerDeadline;
+    /**
+     * When this was made, by {@code System.nanoTime}; from the close on, when lingering ends, which is set before the
+     * stage. One field for both, because of which there are no two at a time.
+     */
+    private volatile long madeOrLingerDeadline = liveness.lastActivity();
     /** A close has said what the protocol says at its end, or put it on its way; protected by the protocol lock. */
     private boolean lastWordSaid;
     /** The queue pair was told to end; protected by the protocol lock. */
@@ -413,7 +416,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     boolean tick(long now) {
         boolean attends = protocol.tick(now) | knocks();
         if (isClosed()) {
-            if (now - lingerDeadline >= 0) {
+            if (now - madeOrLingerDeadline >= 0) {
                 later(this::linger);
             }
             return true;
@@ -456,6 +459,33 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
 
     boolean uses(Device other, int queuePairNumber) {
         return device == other && queuePair.number() == queuePairNumber;
+    }
+
+    /** Tells of this connection without a lock, so that nothing waits for the one who asks. Any thread. */
+    void tellUnlocked(ConnectionReport report) {
+        try {
+            tell(report);
+        } catch (RuntimeException e) {
+            report.put("incomplete", e.toString()); // it is just being made, or ends
+        }
+    }
+
+    private void tell(ConnectionReport report) {
+        long made = madeOrLingerDeadline;
+        boolean closed = isClosed();
+        report.end(engine.name(), local, remote, closed ? "closing" : peerGone ? "peer gone" : null);
+        if (!closed) {
+            report.since("age", made);
+            report.since("idle", liveness.lastActivity());
+        }
+        report.put("device", device.info().name());
+        report.put("registered", registeredBytes());
+        report.put("outstanding", protocol.outstandingSends());
+        if (protocol instanceof StreamTransport stream) {
+            stream.tell(report);
+        } else {
+            report.put("kind", "messages");
+        }
     }
 
     /** How much memory this connection has registered, in bytes. Any thread. */
@@ -512,7 +542,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     private void endClose(boolean begun) {
         try {
             if (!begun) { // no memory, perhaps: a tick goes on with it
-                lingerDeadline = System.nanoTime();
+                madeOrLingerDeadline = System.nanoTime();
                 attend();
             }
         } finally {
@@ -555,7 +585,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         if (isClosed()) {
             return false;
         }
-        lingerDeadline = System.nanoTime() + lingerNanos;
+        madeOrLingerDeadline = System.nanoTime() + lingerNanos;
         return enter(Stage.CLOSING);
     }
 
@@ -615,7 +645,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         inbox.enter();
         try {
             protocol.settle();
-            return protocol.hasFailed() || isDeliveredLocked() || System.nanoTime() - lingerDeadline >= 0;
+            return protocol.hasFailed() || isDeliveredLocked() || System.nanoTime() - madeOrLingerDeadline >= 0;
         } finally {
             inbox.exit();
         }

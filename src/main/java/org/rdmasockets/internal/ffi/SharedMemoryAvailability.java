@@ -51,7 +51,8 @@ public final class SharedMemoryAvailability {
         return Optional.empty();
     }
 
-    private static Optional<String> nativeAccessProblem() {
+    /** Why native functions cannot be called here, with the remedy; empty if they can. */
+    public static Optional<String> nativeAccessProblem() {
         try {
             NativeFunction.Signature.link();
             return NativeFunction.Signature.find("memfd_create") != null ? Optional.empty()

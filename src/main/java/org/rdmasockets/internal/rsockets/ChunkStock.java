@@ -15,6 +15,8 @@ final class ChunkStock {
     /** How many regions may have to be closed at a time. */
     private static final int MOST_RETIRED = 2;
 
+    /** The connection's own, where the small chunks are. */
+    final MemoryRegion region;
     /** How long a small chunk is. */
     private final int least;
     final int largeBytes;
@@ -35,6 +37,7 @@ final class ChunkStock {
 
     /** Two small chunks in the connection's remotely writable region. */
     ChunkStock(MemoryRegion region, StreamSettings settings) {
+        this.region = region;
         least = settings.firstChunkBytes();
         largeBytes = settings.receiveBufferBytes() / 2;
         // In the order in which they are taken: the last comes first.

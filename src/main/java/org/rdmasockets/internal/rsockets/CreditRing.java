@@ -30,7 +30,7 @@ final class CreditRing extends Flow {
     CreditRing(StreamConnection connection) {
         super(connection);
         StreamSettings settings = connection.settings();
-        MemorySegment memory = connection.remoteRegion.segment();
+        MemorySegment memory = connection.remoteRegion().segment();
         window = new SendWindow(settings.receiverNotReadyRetry());
         targets = new RemoteTargetTable(memory, RegionLayout.of(settings).offerOffset());
         received = new ReceiveBuffer(connection.memory().chunks, settings);

@@ -44,22 +44,22 @@ final class MessageSender {
     final long idBase;
     private final int mostInline;
     private final boolean immediateData;
-    /** Slots of all requests but a read. */
-    private final int maxSends;
-    private final int mostUnsignalled;
+    /** Slots of all requests but a read: {@link StreamSettings#MAX_QUEUE} at most, as all that counts them. */
+    private final char maxSends;
+    private final char mostUnsignalled;
     private final SendRequest request = new SendRequest(StreamSettings.MOST_SEND_ELEMENTS);
     final SendBuffer ring;
     /** Kind and kept bytes of each outstanding request, at its number since the start; the length is a power of two. */
     private int[] requests = new int[FIRST_ROOM];
     /** The slot of the next request. */
-    private int head;
+    private char head;
     private int outstanding;
     private byte outstandingControl;
     private byte outstandingKeepalives;
     private boolean reading;
     private long completed;
     /** Requests after the last signalled one, and what they keep of the send ring. */
-    private int unsignalled;
+    private char unsignalled;
     private int unsignalledBytes;
     /** How long the last message is if it is data that may be added to, otherwise 0. */
     private int openBytes;
@@ -75,8 +75,8 @@ final class MessageSender {
         this.idBase = idBase;
         mostInline = queuePair.maxInlineBytes() - settings.headerBytes();
         immediateData = settings.immediateData();
-        maxSends = settings.maxSends() - (settings.flow() == FlowKind.READ_RING ? 1 : 0);
-        mostUnsignalled = immediateData ? (maxSends - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0;
+        maxSends = (char) (settings.maxSends() - (settings.flow() == FlowKind.READ_RING ? 1 : 0));
+        mostUnsignalled = (char) (immediateData ? (maxSends - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0);
         this.ring = ring;
     }
 
@@ -240,9 +240,9 @@ final class MessageSender {
             grow();
         }
         requests[(int) completed + outstanding & requests.length - 1] = kind << KIND_SHIFT | kept;
-        head = head + 1 == maxSends ? 0 : head + 1;
+        head = (char) (head + 1 == maxSends ? 0 : head + 1);
         outstanding++;
-        unsignalled = signalled ? 0 : unsignalled + 1;
+        unsignalled = (char) (signalled ? 0 : unsignalled + 1);
         unsignalledBytes = signalled ? 0 : unsignalledBytes + kept;
         if (kind != WorkRequestId.DATA) {
             count(kind, 1);
@@ -294,7 +294,8 @@ final class MessageSender {
             count(one >>> KIND_SHIFT, -1);
         }
         outstanding -= age + 1;
-        unsignalled = Math.min(unsignalled, outstanding); // a request that fails completes whether signalled or not
+        // A request that fails completes whether signalled or not.
+        unsignalled = (char) Math.min(unsignalled, outstanding);
         completed += age + 1;
         return kept;
     }

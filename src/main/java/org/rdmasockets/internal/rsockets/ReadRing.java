@@ -43,7 +43,7 @@ final class ReadRing extends Flow {
     ReadRing(StreamConnection connection) {
         super(connection);
         received = new ReceiveRing(connection);
-        region = connection.remoteRegion;
+        region = connection.remoteRegion();
         sinkOffset = RegionLayout.of(connection.settings()).ringOffset() - RegionLayout.SINK_BEFORE_RING;
     }
 
@@ -229,7 +229,7 @@ final class ReadRing extends Flow {
 
         ReceiveRing(StreamConnection connection) {
             StreamSettings settings = connection.settings();
-            region = connection.remoteRegion;
+            region = connection.remoteRegion();
             offset = RegionLayout.of(settings).ringOffset();
             positionOffset = offset - RegionLayout.POSITION_BEFORE_RING;
             capacity = settings.ringBytes();

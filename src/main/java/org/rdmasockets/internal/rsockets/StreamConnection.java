@@ -32,7 +32,6 @@ public final class StreamConnection {
     @SuppressWarnings("unused")
     private static final Class<?> LOADED = StreamFailure.class;
 
-    final MemoryRegion remoteRegion;
     final MessageSender sendQueue;
     final MessageReceiver receiveQueue;
     private final StreamMemory memory;
@@ -81,7 +80,6 @@ public final class StreamConnection {
         if ((workRequestIdBase & (1L << WorkRequestId.BITS) - 1) != 0) {
             throw new IllegalArgumentException("the low 24 bits are ours: " + Long.toHexString(workRequestIdBase));
         }
-        this.remoteRegion = remoteRegion;
         closing = new ShutdownState(!settings.immediateData());
         SendBuffer sendBuffer = SendBuffer.of(sendRegion, settings);
         sendQueue = new MessageSender(queuePair, sendRegion, sendBuffer, settings, workRequestIdBase);
@@ -89,6 +87,11 @@ public final class StreamConnection {
         memory = new StreamMemory(new ChunkStock(remoteRegion, settings), sendBuffer);
         use(settings.flow());
         early = settings.flow() == FlowKind.CREDIT_RING ? null : new ArrayDeque<>(0);
+    }
+
+    /** The region that the peer knows. */
+    MemoryRegion remoteRegion() {
+        return memory.chunks.region;
     }
 
     StreamSettings settings() {
@@ -102,7 +105,7 @@ public final class StreamConnection {
 
     /** The private data for connect or accept, which tells the peer where to write to us. */
     public ConnectData localData() {
-        return RegionLayout.of(settings()).describe(remoteRegion);
+        return RegionLayout.of(settings()).describe(remoteRegion());
     }
 
     /** Posts all receives; before connect or accept, because the peer may send at once. */
@@ -572,6 +575,28 @@ public final class StreamConnection {
     /** How many send requests have completed since the start; a deadline starts anew when this grows. */
     public long completedSends() {
         return sendQueue.completed();
+    }
+
+    /** How many bytes have been taken in and not read. This and the next two may be asked without the lock. */
+    public int unreadBytes() {
+        return received.unread;
+    }
+
+    /** How many bytes the peer has room for in the next message: 0 if a writer would wait, or before the start. */
+    public int window() {
+        return started ? flow.room() : 0;
+    }
+
+    /** Which directions are open, for people: {@code open} if both are. */
+    public String state() {
+        if (failure != null) {
+            return "failed: " + failure.detail();
+        }
+        if (closing.isPeerDisconnected()) {
+            return "peer closed";
+        }
+        boolean ended = closing.isInputEnded();
+        return closing.isOutputShut() ? ended ? "both ends shut" : "shut here" : ended ? "peer shut" : "open";
     }
 
     /** The counters and flags, for a log line. */

@@ -221,6 +221,7 @@ public final class Acceptor implements AutoCloseable {
     public Connection accept(long deadlineNanos) throws IOException {
         Connection connection = accepted.accept(deadlineNanos);
         try {
+            connection.because(REASON);
             TransportStatistics.of(connection.transport()).acceptedOne();
             FlightEvents.accepted(connection.transport(), connection.localAddress(), connection.remoteAddress());
             boolean first = ACCEPTED.isFirst(connection.transport());

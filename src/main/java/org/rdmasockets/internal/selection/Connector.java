@@ -160,6 +160,7 @@ public final class Connector implements AutoCloseable {
             Connection connection = decision.isAuto() ? connectAuto(remote, end, wishes)
                     : connectOver(decision.transport(), remote, end, wishes);
             practised = true;
+            connection.because(reason);
             if (reserved instanceof TcpBinding tcp && connection instanceof StreamTransport stream) {
                 tcp.keepFor(stream.connection());
             }

@@ -3,16 +3,27 @@ package org.rdmasockets.internal.doctor;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PipedInputStream;
+import java.io.PipedOutputStream;
 import java.io.PrintStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -24,22 +35,23 @@ import org.rdmasockets.Transport;
 /** The findings, their remedies, and the routes. */
 class DoctorTest {
     @TempDir
-    private Path proc;
+    private Path root;
 
     /** The output of the doctor, and its status. */
     private record Said(int status, String text) {}
 
     private static Said doctor(String... arguments) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        int status = Doctor.run(List.of(arguments), new PrintStream(bytes, true, StandardCharsets.UTF_8));
+        int status = Doctor.run(List.of(arguments), new PrintStream(bytes, true, StandardCharsets.UTF_8), null);
         return new Said(status, bytes.toString(StandardCharsets.UTF_8));
     }
 
     private Finding finding(String subject) {
-        return new Machine(proc).findings().stream().filter(f -> f.subject().equals(subject)).findFirst().orElseThrow();
+        return new Machine(root).findings().stream().filter(f -> f.subject().equals(subject)).findFirst().orElseThrow();
     }
 
     private void limits(String locked, String files, String mappings) throws IOException {
+        Path proc = root.resolve("proc");
         Files.createDirectories(proc.resolve("self"));
         Files.createDirectories(proc.resolve("sys/vm"));
         Files.writeString(proc.resolve("self/limits"), """
@@ -72,7 +84,7 @@ class DoctorTest {
     }
 
     private static Stream<Route> to(InetAddress address, int port) {
-        return Route.to(new InetSocketAddress(address, port)).stream();
+        return Route.to(new InetSocketAddress(address, port), false).stream();
     }
 
     private static String route(List<Route> routes, Transport wanted, Function<Route, String> part) {
@@ -87,7 +99,7 @@ class DoctorTest {
             assertEquals("sharedmemory", route(routes, Transport.SHARED_MEMORY, r -> r.taken().name()));
             assertEquals("tcp", route(routes, Transport.TCP, r -> r.taken().name()));
             assertEquals("sharedmemory", route(routes, Transport.AUTO, r -> r.taken().name()));
-            Said said = doctor("localhost:" + server.getLocalPort());
+            Said said = doctor("doctor", "localhost:" + server.getLocalPort());
             assertEquals(0, said.status, said.text);
             assertTrue(said.text.contains("\nauto          takes sharedmemory"), said.text);
         }
@@ -104,7 +116,7 @@ class DoctorTest {
                     .endsWith("no process that shares memory with this one listens there with an RdmaServerSocket"));
             assertEquals("tcp", route(routes, Transport.AUTO, r -> r.taken().name()));
         }
-        Said said = doctor("--json", "localhost:" + port);
+        Said said = doctor("--json", "doctor", "localhost:" + port);
         assertEquals(1, said.status, said.text);
         assertTrue(said.text.contains("{\"transport\":\"tcp\",\"failure\":\"Connection refused"), said.text);
     }
@@ -112,16 +124,136 @@ class DoctorTest {
     @Test
     void wrongArgumentsAreToldTheUsage() {
         for (String wrong : List.of("here", ":1", "localhost:0", "localhost:70000", "localhost:x")) {
-            assertEquals(new Said(2, "usage: doctor [--json] [HOST:PORT]" + System.lineSeparator()), doctor(wrong));
+            assertUsage("doctor", wrong);
         }
-        assertEquals(2, doctor("a:1", "b:2").status);
-        assertEquals(1, doctor("[::1]:1").status);
+        for (String wrong : List.of("0", "x", "-1", "1234567890", "1 2")) {
+            assertUsage("connections", wrong);
+        }
+        assertUsage("ping", "localhost");
+        assertUsage("ping", "localhost", "0");
+        assertUsage("ping", "--echo", "65536");
+        assertUsage("devices", "rxe0");
+        assertUsage("help");
+        assertUsage();
+        assertEquals(2, doctor("doctor", "a:1", "b:2").status);
+        assertEquals(1, doctor("doctor", "[::1]:1").status);
+    }
+
+    private static void assertUsage(String... arguments) {
+        Said said = doctor(arguments);
+        assertEquals(2, said.status, String.join(" ", arguments));
+        assertTrue(said.text.startsWith("usage: doctor [--json] [HOST:PORT] "), said.text);
+    }
+
+    private void make(String... files) throws IOException {
+        for (String file : files) {
+            Path path = root.resolve(file);
+            Files.createDirectories(path.getParent());
+            Files.createFile(path);
+        }
+    }
+
+    private void assertFinds(Finding.Level level, String subject, String text) {
+        Finding found = finding(subject);
+        assertEquals(level, found.level(), found.text());
+        assertTrue(found.text().contains(text), found.text());
+    }
+
+    /** Modules and files of a device, one after the other as an operator would mend them. */
+    @Test
+    void eachStepToADeviceHasItsRemedy() throws IOException {
+        assertFinds(Finding.Level.OK, "modules", "no RDMA device needs that");
+        assertFinds(Finding.Level.OK, "/dev/infiniband", "is not there, and no RDMA device needs it");
+        make("sys/class/infiniband/rxe0");
+        assertFinds(Finding.Level.PROBLEM, "modules", "ib_uverbs and rdma_ucm are not loaded: modprobe -a ib_uverbs "
+                + "rdma_ucm on the host");
+        assertFinds(Finding.Level.PROBLEM, "/dev/infiniband", "is not there: modprobe -a ib_uverbs rdma_ucm; a "
+                + "container has to be given it: docker run --device /dev/infiniband");
+        make("sys/module/ib_uverbs/version", "dev/infiniband/uverbs0");
+        assertFinds(Finding.Level.PROBLEM, "modules", "rdma_ucm is not loaded: modprobe -a rdma_ucm on the host");
+        assertFinds(Finding.Level.PROBLEM, "/dev/infiniband", "has no rdma_cm");
+        make("sys/module/rdma_ucm/version", "dev/infiniband/rdma_cm");
+        assertFinds(Finding.Level.OK, "modules", "ib_uverbs and rdma_ucm are loaded");
+        assertFinds(Finding.Level.OK, "/dev/infiniband", "this user may open rdma_cm, uverbs0");
+        assertFinds(Finding.Level.OK, "native access", "--enable-native-access=org.rdmasockets");
+        assertFinds(Finding.Level.OK, "memfd", "sealed and mapped");
+    }
+
+    /** Root of the host may lock more; root of a container may not. */
+    @Test
+    void aLimitThatDoesNotBindIsNoProblem() throws IOException {
+        limits("65536", "65536", "65530");
+        Path self = root.resolve("proc/self");
+        Files.writeString(self.resolve("status"), "Name:\tjava\nCapEff:\t0000000000004000\nCapBnd:\t0\n");
+        assertFinds(Finding.Level.OK, "locked memory", "at most 64 KiB (ulimit -l), which does not bind this user");
+        Files.createDirectories(self.resolve("ns"));
+        Files.createSymbolicLink(self.resolve("ns/user"), Path.of("user:[4026532000]"));
+        assertFinds(Finding.Level.NOTE, "locked memory", "RDMA pins its buffers");
+        Files.writeString(self.resolve("status"), "CapEff:\t0000000000002000\n");
+        assertFinds(Finding.Level.NOTE, "locked memory", "RDMA pins its buffers");
+    }
+
+    @Test
+    void aPingMeasuresTheRoundTripOfEachTransportThatLeadsThere() throws Exception {
+        PipedInputStream said = new PipedInputStream();
+        PrintStream out = new PrintStream(new PipedOutputStream(said), true, StandardCharsets.UTF_8);
+        Thread.ofPlatform().daemon().start(() -> Doctor.run(List.of("ping", "--echo", "0"), out, null));
+        String line = new BufferedReader(new InputStreamReader(said, StandardCharsets.UTF_8)).readLine();
+        assertTrue(line.matches("echoes on port \\d+ until it is interrupted"), line);
+        Said pinged = doctor("--json", "ping", "127.0.0.1", line.split(" ")[3]);
+        assertEquals(0, pinged.status, pinged.text);
+        Map<String, JsonObject> routes = new HashMap<>();
+        for (JsonElement route : JsonParser.parseString(pinged.text).getAsJsonObject().getAsJsonArray("routes")) {
+            routes.put(route.getAsJsonObject().get("transport").getAsString(), route.getAsJsonObject());
+        }
+        assertEquals("sharedmemory", routes.get("auto").get("taken").getAsString());
+        for (String transport : List.of("sharedmemory", "tcp", "auto")) {
+            JsonObject route = routes.get(transport);
+            double least = route.get("leastMicros").getAsDouble();
+            double median = route.get("medianMicros").getAsDouble();
+            assertTrue(0 < least && least <= median && median <= route.get("mostOfHundredMicros").getAsDouble(),
+                    pinged.text);
+        }
+        assertTrue(routes.get("ibverbs").has("failure"), pinged.text);
+    }
+
+    /** A server that sends something else, and one that closes. */
+    @Test
+    void aServerThatDoesNotEchoIsToldFromOneThatIsNotThere() throws Exception {
+        for (boolean closes : new boolean[] {false, true}) {
+            try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+                Thread.ofPlatform().daemon().start(() -> answerWrongly(server, closes));
+                Said said = doctor("ping", "127.0.0.1", "" + server.getLocalPort());
+                assertEquals(1, said.status, said.text);
+                assertTrue(said.text.contains("but no echo came: the server "
+                        + (closes ? "has closed the connection" : "answers something else") + "; 'ping --echo PORT'"),
+                        said.text);
+            }
+        }
+    }
+
+    private static void answerWrongly(ServerSocket server, boolean closes) {
+        List<Socket> kept = new ArrayList<>();
+        try {
+            while (true) {
+                Socket accepted = server.accept();
+                kept.add(accepted);
+                if (closes) {
+                    accepted.shutdownOutput();
+                } else {
+                    accepted.getOutputStream().write(new byte[RoundTrip.MESSAGE_BYTES]);
+                }
+            }
+        } catch (IOException e) {
+            return; // closed: the end of the test
+        }
     }
 
     @Test
     void aTerminalObeysNoNameAndJsonIsAscii() {
-        Said said = doctor("a\u001b[2J\u009b\u00e9:1");
+        Said said = doctor("doctor", "a\u001b[2J\u009b\u00e9:1");
         assertTrue(said.text.contains("a\\u001b[2J\\u009b\u00e9"), said.text);
-        assertTrue(doctor("--json", "a\u001b\u00e9:1").text.chars().allMatch(c -> c == '\n' || c >= ' ' && c <= '~'));
+        String json = doctor("--json", "doctor", "a\u001b\u00e9:1").text;
+        assertTrue(json.chars().allMatch(c -> c == '\n' || c >= ' ' && c <= '~'), json);
     }
 }
