@@ -236,8 +236,9 @@ public final class Doctor {
             Map<String, String> left = new LinkedHashMap<>(connection);
             text.append("  %-13s %-8s %s -> %s%n     ".formatted(left.remove("transport"), left.remove("state"),
                     left.remove("local"), left.remove("remote")));
+            String reason = left.remove("reason");
             left.forEach((name, value) -> text.append(' ').append(name).append(':').append(value));
-            text.append('\n');
+            text.append(reason == null ? "" : ", " + reason).append('\n');
         }
         return text.toString();
     }
