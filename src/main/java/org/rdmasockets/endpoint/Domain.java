@@ -24,7 +24,8 @@ import org.rdmasockets.verbs.VerbsException;
 final class Domain {
     private static final Log LOG = new Log(Domain.class);
     private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
-    private static final long PAGE_BYTES = 4096;
+    /** All memory of a device begins at a multiple of this: no page is smaller. */
+    private static final long ALIGNED_BYTES = 4096;
     /**
      * How much longer each wait is than the one before, while a thread does I/O with the segment of a region that ends.
      */
@@ -148,7 +149,7 @@ final class Domain {
     }
 
     private static boolean isPooled(long size, long alignment) {
-        return size <= BufferPool.MOST_BYTES && alignment <= PAGE_BYTES;
+        return size <= BufferPool.MOST_BYTES && alignment <= ALIGNED_BYTES;
     }
 
     /** Allocates memory for a message, with any contents. */
@@ -235,7 +236,7 @@ final class Domain {
     }
 
     private Block direct(long size, long alignment, Set<AccessFlag> access) throws IOException {
-        long extra = alignment > PAGE_BYTES ? alignment : 0;
+        long extra = alignment > ALIGNED_BYTES ? alignment : 0;
         MemoryRegion region = SetupPool.SHARED.register(() -> register(size + extra, access), this::deregister);
         long offset = -region.address() & alignment - 1;
         return new Block(this, region, offset, size, () -> SetupPool.SHARED.execute(() -> deregister(region)));

@@ -242,7 +242,8 @@ final class StreamDirect implements ZeroCopyTransfers {
      * reachable: from its region, until that is deregistered, or from a view.
      */
     private final class DirectPool {
-        private static final long PAGE_BYTES = 4096;
+        /** What blocks are made of, and begin at: no page is smaller. */
+        private static final long UNIT_BYTES = 4096;
         /** Most regions, and most bytes of them, that are kept for later. */
         private static final int MOST_IDLE = 16;
         private static final long MOST_IDLE_BYTES = 1 << 20;
@@ -263,7 +264,7 @@ final class StreamDirect implements ZeroCopyTransfers {
         /** Takes at least so much memory, with any content, waiting until it is registered. */
         MemoryRegion take(int wantedBytes) throws IOException {
             MemoryRegion again = takeIdle(wantedBytes);
-            return again != null ? again : SetupPool.SHARED.register(() -> make(pages(wantedBytes)), this::giveBack);
+            return again != null ? again : SetupPool.SHARED.register(() -> make(roundUp(wantedBytes)), this::giveBack);
         }
 
         /** The smallest that fits, or null. */
@@ -271,7 +272,7 @@ final class StreamDirect implements ZeroCopyTransfers {
             MemoryRegion best = null;
             for (MemoryRegion region : idle) {
                 long length = region.lengthBytes();
-                boolean fits = length >= wantedBytes && length <= MOST_WASTE * pages(wantedBytes);
+                boolean fits = length >= wantedBytes && length <= MOST_WASTE * roundUp(wantedBytes);
                 best = fits && (best == null || length < best.lengthBytes()) ? region : best;
             }
             if (best != null) {
@@ -281,15 +282,15 @@ final class StreamDirect implements ZeroCopyTransfers {
             return best;
         }
 
-        private static long pages(long bytes) {
-            return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+        private static long roundUp(long bytes) {
+            return (bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
         }
 
         /** Set-up pool. */
         private MemoryRegion make(long length) throws VerbsException {
             MemorySegment memory;
             try {
-                memory = Arena.ofAuto().allocate(length, PAGE_BYTES);
+                memory = Arena.ofAuto().allocate(length, UNIT_BYTES);
             } catch (OutOfMemoryError e) {
                 throw new VerbsException("malloc", Errno.ENOMEM.number(), "lengthBytes=" + length, e.getMessage());
             }

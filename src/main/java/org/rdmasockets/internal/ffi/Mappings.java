@@ -128,9 +128,24 @@ final class Mappings {
         return Posix.MMAP.callSurely(Captured.IGNORED, address, bytes, Posix.PROT_READ_WRITE, PRIVATE, -1L) == address;
     }
 
-    /** Empties pages of shared memory; false if the kernel refused. */
+    /** Empties a range of shared memory: its whole pages go to the kernel, if it does not refuse; false if it does. */
     static boolean discard(long address, long bytes) {
-        return Posix.MADVISE.call(address, bytes, Posix.MADV_REMOVE) == 0;
+        long end = address + bytes;
+        long first = Math.min(end, PageSize.roundUp(address));
+        long last = Math.max(first, end & -PageSize.BYTES);
+        if (last > first && Posix.MADVISE.call(first, last - first, Posix.MADV_REMOVE) != 0) {
+            return false;
+        }
+        clear(address, first);
+        clear(last, end);
+        return true;
+    }
+
+    /** The rest of a page that is not given back as a whole. */
+    private static void clear(long address, long end) {
+        if (end > address) {
+            Posix.memoryAt(address, end - address).fill((byte) 0);
+        }
     }
 
     /** Gives a range back whose addresses no code has. */

@@ -11,7 +11,6 @@ import org.rdmasockets.verbs.VerbsException;
  * the JVM. It has no name, and nothing is left of it when the last process that has it is gone.
  */
 public final class SealedMemory extends Guard {
-    static final long PAGE_BYTES = 4096;
     private static final String NAME = "rdma-sockets";
     private static final int SEALS = Posix.F_SEAL_SHRINK | Posix.F_SEAL_GROW | Posix.F_SEAL_SEAL;
     private static final int READ_ONLY = Posix.F_SEAL_WRITE | Posix.F_SEAL_FUTURE_WRITE;
@@ -25,12 +24,7 @@ public final class SealedMemory extends Guard {
         this.descriptor = descriptor;
     }
 
-    /** Rounds up to whole pages of 4,096 bytes. */
-    public static long wholePages(long bytes) {
-        return bytes + PAGE_BYTES - 1 & -PAGE_BYTES;
-    }
-
-    /** Makes zeroed memory of whole pages, which takes up room only where it is touched. */
+    /** Makes zeroed memory of so many bytes, which takes up room only where it is touched. */
     public static SealedMemory create(long bytes) throws VerbsException {
         return new SealedMemory(open(bytes));
     }

@@ -55,7 +55,7 @@ public class SharedMapping extends Guard {
 
     private static ByteBuffer behind(long address, long mappedBytes) {
         try {
-            return Posix.buffer(Posix.memoryAt(address + mappedBytes - SealedMemory.PAGE_BYTES, Long.BYTES));
+            return Posix.buffer(Posix.memoryAt(address + mappedBytes - PageSize.BYTES, Long.BYTES));
         } catch (Throwable e) {
             Mappings.unmap(address, mappedBytes);
             throw e;
@@ -87,7 +87,7 @@ public class SharedMapping extends Guard {
         return Posix.buffer(memory);
     }
 
-    /** Gives whole pages back to the kernel, which read as zero then. False if the kernel refused. */
+    /** Empties a range, and gives its whole pages back to the kernel: it reads as zero then. False if that refused. */
     public final boolean discard(long offset, long bytes) {
         return Mappings.discard(memory.address() + offset, bytes);
     }

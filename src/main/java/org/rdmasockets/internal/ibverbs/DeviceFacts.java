@@ -23,6 +23,15 @@ final class DeviceFacts {
     static final int VENDOR_SIW = 0x626d74;
     /** {@code __VERBS_ABI_IS_EXTENDED}: the context is the end of a larger structure. */
     private static final long EXTENDED = -1;
+    /**
+     * How much larger than on x86-64, whose numbers the generated ones are, a mutex of the C library is here: {@code
+     * struct ibv_context} has one. In structures that are allocated or read elsewhere nothing comes behind one.
+     */
+    private static final int MUTEX_GROWTH = mutexGrowth(System.getProperty("os.arch"));
+    /** {@code offsetof(struct ibv_context, abi_compat)}. */
+    static final long ABI_COMPAT = rdma_h.IBV_CONTEXT_ABI_COMPAT() + MUTEX_GROWTH;
+    /** {@code sizeof(struct verbs_context)}, which ends with an {@code ibv_context}. */
+    static final long CONTEXT_BYTES = rdma_h.VERBS_CONTEXT_BYTES() + MUTEX_GROWTH;
 
     private final MemorySegment context;
     private final TransportType transport;
@@ -36,6 +45,11 @@ final class DeviceFacts {
         this.attr = attr;
         rxe = ibv_device_attr.vendor_id(attr) == VENDOR_RXE;
         siw = ibv_device_attr.vendor_id(attr) == VENDOR_SIW;
+    }
+
+    /** In bytes: {@code pthread_mutex_t} has 40 on x86-64 and 48 on aarch64. */
+    static int mutexGrowth(String architecture) {
+        return architecture.equals("aarch64") ? 8 : 0;
     }
 
     /** Its limits. */
@@ -92,10 +106,10 @@ final class DeviceFacts {
      * whose beginning grows from version to version.
      */
     static boolean onDemandPaging(MemorySegment context) {
-        if (context.get(ValueLayout.JAVA_LONG, rdma_h.IBV_CONTEXT_ABI_COMPAT()) != EXTENDED) {
+        if (context.get(ValueLayout.JAVA_LONG, ABI_COMPAT) != EXTENDED) {
             return false;
         }
-        long bytes = rdma_h.VERBS_CONTEXT_BYTES();
+        long bytes = CONTEXT_BYTES;
         MemorySegment around = IbverbsCalls.memory(context.address() - rdma_h.VERBS_CONTEXT_CONTEXT(), bytes);
         boolean known = around.get(ValueLayout.JAVA_LONG, rdma_h.VERBS_CONTEXT_SZ())
                 >= bytes - rdma_h.VERBS_CONTEXT_QUERY_DEVICE_EX();

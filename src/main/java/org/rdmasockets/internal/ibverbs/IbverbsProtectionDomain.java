@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.rdmasockets.internal.ffi.PageSize;
 import org.rdmasockets.verbs.AccessFlag;
 import org.rdmasockets.verbs.AddressHandle;
 import org.rdmasockets.verbs.DmaBuffer;
@@ -21,7 +22,6 @@ import org.rdmasockets.verbs.WorkCompletions;
 
 /** A protection domain over {@code ibv_pd}. */
 final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDomain {
-    private static final int PAGE_BYTES = 4096;
     /** Of the whole process: a block that one device no longer touches may serve another. */
     private static final MemoryBlocks BLOCKS = new MemoryBlocks();
 
@@ -96,10 +96,10 @@ final class IbverbsProtectionDomain extends NativeHandle implements ProtectionDo
                         IbverbsMemoryRegion.text(memory.byteSize(), access), device + " does not know " + flag);
             }
         }
-        if (access.contains(AccessFlag.ZERO_BASED) && memory.address() % PAGE_BYTES != 0) {
+        if (access.contains(AccessFlag.ZERO_BASED) && PageSize.roundUp(memory.address()) != memory.address()) {
             throw new VerbsException(ControlCall.IBV_REG_MR.name, Errno.EINVAL.number(),
                     IbverbsMemoryRegion.text(memory.byteSize(), access),
-                    "memory whose addresses are offsets has to begin at a page of " + PAGE_BYTES + " bytes");
+                    "memory whose addresses are offsets has to begin at a page of " + PageSize.BYTES + " bytes");
         }
     }
 

@@ -5,6 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
+import org.rdmasockets.internal.ffi.PageSize;
 
 /**
  * Page-aligned native memory to be registered, cut from slabs and used again. Slabs belong to the process and are never
@@ -14,7 +15,6 @@ import java.util.Map;
  * region is deregistered; until then the region holds it.
  */
 final class MemoryBlocks {
-    private static final long PAGE_BYTES = 4096;
     private static final long SLAB_BYTES = 4 << 20;
     /** The largest block that is cut from a slab. */
     private static final long MOST_CUT_BYTES = SLAB_BYTES / 4;
@@ -26,8 +26,9 @@ final class MemoryBlocks {
 
     /** Takes a block of at least so many bytes, zeroed, rounded up to whole pages. */
     MemorySegment take(long wantedBytes) {
-        long bytes = wantedBytes + PAGE_BYTES - 1 & -PAGE_BYTES;
-        return bytes > MOST_CUT_BYTES ? Arena.ofAuto().allocate(bytes, PAGE_BYTES) : reuseOrCut(bytes).fill((byte) 0);
+        long bytes = PageSize.roundUp(wantedBytes);
+        return bytes > MOST_CUT_BYTES ? Arena.ofAuto().allocate(bytes, PageSize.BYTES)
+                : reuseOrCut(bytes).fill((byte) 0);
     }
 
     private synchronized MemorySegment reuseOrCut(long bytes) {
@@ -39,7 +40,7 @@ final class MemoryBlocks {
             if (rest.byteSize() > 0) {
                 giveBack(rest); // so that no memory is lost
             }
-            rest = Arena.global().allocate(SLAB_BYTES, PAGE_BYTES);
+            rest = Arena.global().allocate(SLAB_BYTES, PageSize.BYTES);
         }
         MemorySegment block = rest.asSlice(0, bytes);
         rest = rest.asSlice(bytes);

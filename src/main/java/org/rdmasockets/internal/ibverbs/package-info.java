@@ -18,7 +18,8 @@
  * host). No thread is started here.
  *
  * <p>Facts about devices that no attribute tells (inline limits, what siw lacks) are in {@code IbverbsDevice},
- * {@code DeviceFacts} and {@code QueuePairParents}. The generated layouts hold for x86-64 only, so numbers in network
- * order are always swapped. The package knows nothing of sockets.
+ * {@code DeviceFacts} and {@code QueuePairParents}. The generated layouts are those of x86-64, and hold for aarch64 but
+ * for what lies behind a mutex of the C library, which {@code DeviceFacts} corrects. Both are little-endian, so numbers
+ * in network order are always swapped. The package knows nothing of sockets.
  */
 package org.rdmasockets.internal.ibverbs;

@@ -27,7 +27,8 @@ import org.rdmasockets.verbs.WorkCompletions;
 
 /** A protection domain: an identity that regions and queue pairs have in common. */
 final class SharedMemoryProtectionDomain implements ProtectionDomain {
-    private static final long PAGE_BYTES = 4096;
+    /** What memory is allocated in, and begins at: no page is smaller. */
+    private static final long UNIT_BYTES = 4096;
 
     private static final Set<AccessFlag> REMOTE = Set.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
             AccessFlag.REMOTE_ATOMIC);
@@ -105,25 +106,25 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         if (bytes < 1) {
             throw new IllegalArgumentException("at least one byte can be allocated, not " + bytes);
         }
-        long pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-        if (pages < bytes || pages > SharedMemoryDevice.MAX_REGION_BYTES) {
+        long units = (bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
+        if (units < bytes || units > SharedMemoryDevice.MAX_REGION_BYTES) {
             throw new VerbsException("ibv_reg_mr", Errno.ENOMEM.number(), "lengthBytes=" + bytes, "at most "
                     + SharedMemoryDevice.MAX_REGION_BYTES + " bytes");
         }
         boolean unseen = Collections.disjoint(access, REMOTE);
-        if ((local || home != null) && pages <= Slabs.MOST_SLICE_BYTES) {
+        if ((local || home != null) && units <= Slabs.MOST_SLICE_BYTES) {
             // A part of memory that is mapped already, of the link's if the other process is to see it.
             boolean seen = !unseen && !local && home.isOpen();
-            return takeOwn((seen ? home.link.slabs() : device.fabric.slabs).allocate(pages), access, seen);
+            return takeOwn((seen ? home.link.slabs() : device.fabric.slabs).allocate(units), access, seen);
         }
-        return unseen ? allocateHere(pages, access)
-                : takeOwn(device.fabric.links.hub().allocate(pages), access, true);
+        return unseen ? allocateHere(units, access)
+                : takeOwn(device.fabric.links.hub().allocate(units), access, true);
     }
 
     /** Memory that no other process will reach: the collector may free it. */
     private SharedMemoryRegion allocateHere(long bytes, Set<AccessFlag> access) throws VerbsException {
         try {
-            return take(Arena.ofAuto().allocate(bytes, PAGE_BYTES), access, null);
+            return take(Arena.ofAuto().allocate(bytes, UNIT_BYTES), access, null);
         } catch (OutOfMemoryError e) {
             throw new VerbsException("malloc", Errno.ENOMEM.number(), "lengthBytes=" + bytes, e.getMessage());
         }

@@ -24,7 +24,7 @@ class DeviceFactsTest {
 
     private final Arena arena = Arena.ofAuto();
     /** Without the structure that tells of paging. */
-    private final MemorySegment context = arena.allocate(rdma_h.IBV_CONTEXT_ABI_COMPAT() + Long.BYTES, Long.BYTES);
+    private final MemorySegment context = arena.allocate(DeviceFacts.ABI_COMPAT + Long.BYTES, Long.BYTES);
     private final MemorySegment attr = ibv_device_attr.allocate(arena);
 
     private DeviceFacts facts(int vendor, TransportType transport) {

@@ -13,10 +13,11 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.internal.ffi.PageSize;
 
 /** Memory for rings is page-aligned, zeroed, and used again. */
 class MemoryBlocksTest {
-    private static final int PAGE = 4096;
+    private static final long PAGE = PageSize.BYTES;
 
     private final MemoryBlocks blocks = new MemoryBlocks();
 

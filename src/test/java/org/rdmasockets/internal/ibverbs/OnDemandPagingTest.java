@@ -24,7 +24,7 @@ import org.rdmasockets.internal.ibverbs.generated.rdma_h;
 /** Finding a driver's function around a context, over a driver of our own. */
 @SuppressWarnings("restricted")
 class OnDemandPagingTest {
-    private static final long BYTES = rdma_h.VERBS_CONTEXT_BYTES();
+    private static final long BYTES = DeviceFacts.CONTEXT_BYTES;
 
     private final Arena arena = Arena.ofAuto();
     private final MemorySegment around = arena.allocate(BYTES, Long.BYTES);
@@ -38,7 +38,7 @@ class OnDemandPagingTest {
     @BeforeEach
     void makeContext() throws ReflectiveOperationException {
         assumeTrue(NativeLibraries.problem().equals(Optional.empty()), "the libraries are not installed");
-        context.set(ADDRESS, rdma_h.IBV_CONTEXT_ABI_COMPAT(), MemorySegment.ofAddress(-1));
+        context.set(ADDRESS, DeviceFacts.ABI_COMPAT, MemorySegment.ofAddress(-1));
         size(BYTES);
         function(Linker.nativeLinker().upcallStub(MethodHandles.lookup().bind(this, "query", MethodType.methodType(
                 int.class, MemorySegment.class, MemorySegment.class, MemorySegment.class, long.class)),
@@ -88,7 +88,7 @@ class OnDemandPagingTest {
 
     @Test
     void aContextWithoutTheStructureIsNotAsked() {
-        context.set(ADDRESS, rdma_h.IBV_CONTEXT_ABI_COMPAT(), MemorySegment.NULL);
+        context.set(ADDRESS, DeviceFacts.ABI_COMPAT, MemorySegment.NULL);
         assertFalse(DeviceFacts.onDemandPaging(context));
         assertEquals(0, askedContext);
     }

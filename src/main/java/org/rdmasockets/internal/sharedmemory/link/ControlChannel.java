@@ -7,7 +7,7 @@ import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.ffi.PacketBuffer;
 import org.rdmasockets.internal.ffi.PacketSocket;
-import org.rdmasockets.internal.ffi.SealedMemory;
+import org.rdmasockets.internal.ffi.PageSize;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -148,7 +148,7 @@ final class ControlChannel {
             return;
         }
         long address = LinkPacket.first(buffer);
-        if (SealedMemory.wholePages(address) != address) { // a multiple of 8 there would be none in the mapping
+        if (PageSize.roundUp(address) != address) { // a multiple of 8 there would be none in the mapping
             link.fail("the peer announced a region at an address where no page begins: address=0x"
                     + Long.toHexString(address) + ", key=" + key);
         } else if (buffer.isDescriptorLost()) {

@@ -1,7 +1,7 @@
 package org.rdmasockets.internal.sharedmemory.link;
 
+import org.rdmasockets.internal.ffi.PageSize;
 import org.rdmasockets.internal.ffi.SharedMapping;
-import org.rdmasockets.internal.ffi.SealedMemory;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -9,7 +9,6 @@ import org.rdmasockets.verbs.VerbsException;
  * lets peers in. Owner and peer map both as one, and show the data.
  */
 class RegionMemory extends SharedMapping {
-    private static final long CONTROL_BYTES = 4096;
     static final long VALID = 1;
 
     /**
@@ -27,7 +26,7 @@ class RegionMemory extends SharedMapping {
 
     /** The size of the memfd for a region of so many bytes. */
     static long totalBytes(long lengthBytes) {
-        return SealedMemory.wholePages(lengthBytes) + CONTROL_BYTES;
+        return PageSize.roundUp(lengthBytes) + PageSize.BYTES;
     }
 
     @Override

@@ -65,7 +65,7 @@ final class SegmentLayout {
     private static final int RINGS = SLOTS + 2 * SLOTS_BYTES;
     private static final int LENGTH_BITS = 30;
 
-    /** Size of the whole, a multiple of the page size. */
+    /** Size of the whole, which the kernel rounds up to whole pages. */
     static final long BYTES = RINGS + 2 * RING_BYTES;
 
     /** Access to an aligned long, by buffer and offset: by layout, a first connect would load sixteen classes more. */

@@ -17,7 +17,8 @@ import org.rdmasockets.verbs.VerbsException;
 /**
  * Memory for the connections of one link, cut from few large regions (slabs) that are announced once. So a connection
  * takes neither a mapping nor a descriptor nor a system call. A slab is of one link for ever: another process never
- * sees it. A slice is described in its slab, so the peer need not be told of it. In a slab:
+ * sees it. A slice is described in its slab, so the peer need not be told of it. A page here has 4 KiB, also where the
+ * kernel's are larger. In a slab:
  *
  * <pre>
  * 0                    1 bit for each page: a slice begins there; written by the owner

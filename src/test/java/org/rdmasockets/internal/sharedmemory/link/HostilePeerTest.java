@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.internal.ffi.Descriptors;
+import org.rdmasockets.internal.ffi.PageSize;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -289,7 +290,7 @@ class HostilePeerTest {
     void aSlabOfAnotherSizeEndsTheLink() throws Exception {
         try (Intruder intruder = Intruder.linked(address)) {
             Recorder end = victim.nextLink();
-            LinkPacket.write(intruder.buffer, LinkPacket.ANNOUNCE, 1, 4096);
+            LinkPacket.write(intruder.buffer, LinkPacket.ANNOUNCE, 1, PageSize.BYTES);
             LinkPacket.writeRegion(intruder.buffer, 4096, 0, Slabs.TAG);
             int descriptor = Descriptors.memory(RegionMemory.totalBytes(4096), ALL_SEALS);
             intruder.send(LinkPacket.BYTES, descriptor);

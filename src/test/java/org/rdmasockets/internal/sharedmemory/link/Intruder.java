@@ -8,6 +8,7 @@ import org.rdmasockets.internal.ffi.Descriptors;
 import org.rdmasockets.internal.ffi.SharedMapping;
 import org.rdmasockets.internal.ffi.PacketBuffer;
 import org.rdmasockets.internal.ffi.PacketSocket;
+import org.rdmasockets.internal.ffi.PageSize;
 import org.rdmasockets.internal.ffi.SealedMemory;
 import org.rdmasockets.internal.ffi.SocketDirectory;
 import org.rdmasockets.verbs.Errno;
@@ -99,7 +100,7 @@ final class Intruder implements AutoCloseable {
     }
 
     void announce(int key, long lengthBytes, int descriptor) {
-        announceAt(4096, key, lengthBytes, descriptor);
+        announceAt(PageSize.BYTES, key, lengthBytes, descriptor);
     }
 
     void announceAt(long first, int key, long lengthBytes, int descriptor) {
@@ -110,7 +111,7 @@ final class Intruder implements AutoCloseable {
 
     /** Announces memory, as soon as the victim has read what was sent before; the descriptor stays the caller's. */
     void announceSurely(int key, long lengthBytes, int descriptor) throws Exception {
-        LinkPacket.write(buffer, LinkPacket.ANNOUNCE, key, 4096);
+        LinkPacket.write(buffer, LinkPacket.ANNOUNCE, key, PageSize.BYTES);
         LinkPacket.writeRegion(buffer, lengthBytes, -1, 0);
         Await.until("room for an announcement", () -> socket.send(buffer, LinkPacket.BYTES, descriptor) == 0);
     }
