@@ -10,6 +10,8 @@ import org.rdmasockets.internal.connection.DirectMemory;
  *
  * <p>Any thread may fill it, but no thread should change a part that is being written: the peer would read a mix of old
  * and new bytes. Closed or not, it ends with the connection of its socket: then it can no longer be written.
+ *
+ * @since 0.1
  */
 public final class RdmaBuffer implements AutoCloseable {
     /** The transport's side of it. */

@@ -43,6 +43,8 @@ import org.rdmasockets.internal.socket.RdmaDatagramSocketImpl;
  * told of {@link #connect}: what others send is dropped here, and {@code PortUnreachableException} is not thrown.
  *
  * <p>A socket that has received is open until it is closed.
+ *
+ * @since 0.1
  */
 public class RdmaDatagramSocket extends DatagramSocket {
     private static final int MOST_BYTES = 65_535;

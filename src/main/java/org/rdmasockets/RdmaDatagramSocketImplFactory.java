@@ -19,6 +19,8 @@ import org.rdmasockets.internal.socket.RdmaDatagramSocketImpl;
  * {@code -Dorg.rdmasockets.datagrams=true}. Any thread may use it.
  *
  * <p>The sockets under those of this library, or of another copy of it, are UDP's.
+ *
+ * @since 0.1
  */
 public final class RdmaDatagramSocketImplFactory implements DatagramSocketImplFactory {
     private static final StackWalker STACK = StackWalker.getInstance();

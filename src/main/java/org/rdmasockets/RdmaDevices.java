@@ -8,7 +8,11 @@ import org.rdmasockets.verbs.DeviceInfo;
 import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.VerbsProvider;
 
-/** Tells what RDMA devices this machine has, or why it has none; the way into {@link org.rdmasockets.verbs}. */
+/**
+ * Tells what RDMA devices this machine has, or why it has none; the way into {@link org.rdmasockets.verbs}.
+ *
+ * @since 0.1
+ */
 public final class RdmaDevices {
     private RdmaDevices() {}
 

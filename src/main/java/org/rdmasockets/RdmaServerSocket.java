@@ -15,6 +15,8 @@ import org.rdmasockets.internal.socket.RdmaSocketImpl;
  * <p>It does everything that {@link ServerSocket} can do. Port numbers of InfiniBand and RoCE devices are independent
  * of TCP's, so a port is taken if it is taken on one of them. iWARP devices share TCP's ports: they are listened on
  * only where {@code ibverbs} is forced. A connection beyond the backlog is refused, where TCP would let it wait.
+ *
+ * @since 0.1
  */
 public final class RdmaServerSocket extends ServerSocket {
     /**

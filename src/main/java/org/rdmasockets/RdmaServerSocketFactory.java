@@ -10,6 +10,8 @@ import javax.net.ServerSocketFactory;
 /**
  * Makes an {@link RdmaServerSocket} wherever a program or library takes a {@code javax.net.ServerSocketFactory}. Any
  * thread may use it.
+ *
+ * @since 0.1
  */
 public final class RdmaServerSocketFactory extends ServerSocketFactory {
     private static final RdmaServerSocketFactory DEFAULT = new RdmaServerSocketFactory();

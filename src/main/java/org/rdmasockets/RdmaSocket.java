@@ -37,6 +37,8 @@ import org.rdmasockets.internal.socket.RdmaSocketImpl;
  *
  * <p>Where a transport is forced and not available, binding and connecting throw a {@code SocketException} that says
  * why and what to do; {@link RdmaDevices#unavailability()} tells beforehand.
+ *
+ * @since 0.1
  */
 public final class RdmaSocket extends Socket implements ByteChannel, GatheringByteChannel {
     private final RdmaSocketImpl impl;

@@ -11,6 +11,8 @@ import javax.net.SocketFactory;
 /**
  * Makes an {@link RdmaSocket} wherever a program or library takes a {@code javax.net.SocketFactory}: an object, or the
  * name of this class, as JDBC drivers do. Any thread may use it.
+ *
+ * @since 0.1
  */
 public final class RdmaSocketFactory extends SocketFactory {
     private static final RdmaSocketFactory DEFAULT = new RdmaSocketFactory();

@@ -15,6 +15,8 @@ import org.rdmasockets.internal.socket.RdmaSocketImpl;
  *
  * <p>Sockets that this library needs itself are TCP's: those under its own connections, and those that a logger opens
  * while the library logs, which otherwise would log again.
+ *
+ * @since 0.1
  */
 public final class RdmaSocketImplFactory implements SocketImplFactory {
     /** The floors below this package: a socket made from there must be TCP's. */

@@ -6,6 +6,8 @@ import java.net.SocketOption;
  * Socket options of RDMA sockets beside {@link java.net.StandardSocketOptions}. Those named as in {@code rsocket(7)}
  * shape what is made for a connection over RDMA, so they can be set only until it is made: a socket that is connected
  * refuses them with a {@code SocketException}; a server socket uses them for connections that come from then on.
+ *
+ * @since 0.1
  */
 public final class RdmaSocketOptions {
     /**

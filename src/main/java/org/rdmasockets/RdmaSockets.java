@@ -8,7 +8,11 @@ import java.net.SocketException;
 import org.rdmasockets.internal.connection.Property;
 import org.rdmasockets.internal.socket.TransportsBean;
 
-/** The whole JVM's: the switch by which plain sockets become RDMA sockets, and the management bean. */
+/**
+ * The whole JVM's: the switch by which plain sockets become RDMA sockets, and the management bean.
+ *
+ * @since 0.1
+ */
 public final class RdmaSockets {
     /** Protected by this class. */
     private static boolean installed;

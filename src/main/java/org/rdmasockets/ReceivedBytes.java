@@ -9,6 +9,8 @@ import org.rdmasockets.internal.connection.DirectView;
  * meanwhile leaves them as they are.
  *
  * <p>A peer that does not keep to the protocol may change them at any time: copy first what is checked and used later.
+ *
+ * @since 0.1
  */
 public final class ReceivedBytes implements AutoCloseable {
     private final DirectView view;

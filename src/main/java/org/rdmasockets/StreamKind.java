@@ -3,6 +3,8 @@ package org.rdmasockets;
 /**
  * How a byte stream is carried over RDMA: the value of {@link RdmaSocketOptions#STREAM_KIND}. To the application all of
  * them are the same stream; they differ in what they cost, what they ask of a peer, and how much they hold.
+ *
+ * @since 0.1
  */
 public enum StreamKind {
     /**

@@ -8,6 +8,7 @@ import java.util.List;
  *
  * @param name {@code auto}, {@code sharedmemory}, {@code ibverbs}, {@code tcp}, or {@code udp} for datagrams
  * @param reason why it was chosen, for people; empty if nothing has been chosen yet
+ * @since 0.1
  */
 public record Transport(String name, String reason) {
     /** Before the constants, whose constructor looks at it. */

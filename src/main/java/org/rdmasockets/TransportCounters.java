@@ -29,6 +29,7 @@ import org.rdmasockets.internal.lock.Rescues;
  * @param pollerWakeUps how often the thread that waits for completions was awake; 0 over TCP
  * @param spinsInVain how often a waiting thread has spun without what it waited for, and then parked
  * @param nanosSpunInVain how long these spins took together, in nanoseconds
+ * @since 0.1
  */
 public record TransportCounters(long connected, long accepted, long failed, long passedOver,
         Map<String, Long> failures, long open, long queuePairs, long registeredBytes, long receivedBytes,

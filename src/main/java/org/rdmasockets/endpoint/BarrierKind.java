@@ -3,7 +3,11 @@ package org.rdmasockets.endpoint;
 import java.util.ArrayList;
 import java.util.List;
 
-/** How nodes find out that all of them have arrived. */
+/**
+ * How nodes find out that all of them have arrived.
+ *
+ * @since 0.1
+ */
 public enum BarrierKind {
     /** All tell the first, which tells all: two steps, and one node does all the work. */
     CENTRAL {

@@ -5,7 +5,11 @@ import java.util.Objects;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
-/** An operation of an endpoint failed. The text says what, why and what to do about it. */
+/**
+ * An operation of an endpoint failed. The text says what, why and what to do about it.
+ *
+ * @since 0.1
+ */
 public final class EndpointException extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -14,7 +18,11 @@ public final class EndpointException extends IOException {
     /** The device's status of the request. */
     private final WorkCompletionStatus status;
 
-    /** Why an operation failed. */
+    /**
+     * Why an operation failed.
+     *
+     * @since 0.1
+     */
     public enum Reason {
         /** The endpoint was closed, before the operation or during it. */
         CLOSED,

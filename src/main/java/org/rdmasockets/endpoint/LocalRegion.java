@@ -15,6 +15,8 @@ import org.rdmasockets.verbs.AccessFlag;
  * should not do: {@link #isReadable} and {@link #isWritable} tell.
  *
  * <p>Any thread may call anything.
+ *
+ * @since 0.1
  */
 public final class LocalRegion implements AutoCloseable {
     final Block block;

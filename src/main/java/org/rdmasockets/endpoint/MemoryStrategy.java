@@ -1,6 +1,10 @@
 package org.rdmasockets.endpoint;
 
-/** Where the memory of local regions comes from. */
+/**
+ * Where the memory of local regions comes from.
+ *
+ * @since 0.1
+ */
 public enum MemoryStrategy {
     /**
      * Small regions are pieces of larger registered blocks, so that most allocations cost no system call. Regions that

@@ -7,6 +7,8 @@ import java.util.OptionalInt;
 /**
  * A message that has arrived, in registered memory of this end: what has come can be sent on without a copy. Close it
  * when it is of no use any more.
+ *
+ * @since 0.1
  */
 public final class Message implements AutoCloseable {
     /** Null if there are no bytes and no memory for them. */

@@ -19,6 +19,8 @@ import org.rdmasockets.internal.lock.StackRoom;
  *     }
  * } // all of them are sent here
  * }
+ *
+ * @since 0.1
  */
 public final class OperationScope implements AutoCloseable {
     private final List<Pending<?>> pending = new ArrayList<>();

@@ -15,6 +15,7 @@ import org.rdmasockets.internal.lock.StackRoom;
  * memory that it uses stays locked until it has ended. Any thread may wait, one at a time.
  *
  * @param <T> its result
+ * @since 0.1
  */
 public final class Pending<T> {
     private final SharedWaiter seat;

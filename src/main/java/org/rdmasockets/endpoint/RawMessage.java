@@ -10,6 +10,7 @@ import java.util.OptionalInt;
  * @param length how many bytes of it the peer has sent; 0 if this tells of a write
  * @param immediate the 32 bits beside the bytes, or empty
  * @param write true if the peer has not sent anything into this memory, but written elsewhere, with immediate data
+ * @since 0.1
  */
 public record RawMessage(LocalRegion region, long length, OptionalInt immediate, boolean write)
         implements AutoCloseable {

@@ -35,6 +35,8 @@ import org.rdmasockets.verbs.DeviceInfo;
  *
  * <p>Each call asks for {@link StackRoom} first: a caller that has come to the end of its stack learns it there, with
  * nothing taken or begun, and the connection goes on.
+ *
+ * @since 0.1
  */
 public final class RdmaEndpoint implements AutoCloseable {
     private static final Duration LEASE = Duration.ofSeconds(60);

@@ -12,6 +12,8 @@ import org.rdmasockets.verbs.AccessFlag;
 /**
  * The settings of endpoints. Everything has a default; a setting that exceeds the device is refused when the device is
  * known. Not for use by two threads at a time; endpoints and servers that were made do not change with it.
+ *
+ * @since 0.1
  */
 public final class RdmaEndpointBuilder {
     private final Settings settings;

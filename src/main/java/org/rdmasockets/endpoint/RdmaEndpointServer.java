@@ -9,7 +9,11 @@ import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.connection.AcceptQueue;
 import org.rdmasockets.internal.connection.VerbsListener;
 
-/** Accepts endpoints. Any number of threads may. */
+/**
+ * Accepts endpoints. Any number of threads may.
+ *
+ * @since 0.1
+ */
 public final class RdmaEndpointServer implements AutoCloseable {
     private final List<VerbsListener<EndpointProtocol>> listeners;
     private final AcceptQueue<EndpointProtocol> accepted;

@@ -13,6 +13,8 @@ import org.rdmasockets.internal.lock.StackRoom;
  * numbered from 0. Memory that goes to several of them has to be theirs in common, see
  * {@link RdmaEndpointBuilder#sharedProtectionDomain}. When a call fails, all of its operations have ended,
  * as with an {@link OperationScope}.
+ *
+ * @since 0.1
  */
 public final class RdmaGroup {
     private final List<RdmaEndpoint> members;

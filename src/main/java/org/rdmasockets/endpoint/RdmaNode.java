@@ -22,6 +22,8 @@ import org.rdmasockets.internal.connection.InterruptibleWait;
  *
  * <p>{@link #barrier} takes one thread at a time, and all nodes that take part have to call their barriers in the same
  * order. Once one has failed, it is unknown which nodes have passed it: so all further ones fail, too.
+ *
+ * @since 0.1
  */
 public final class RdmaNode implements AutoCloseable {
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(50);

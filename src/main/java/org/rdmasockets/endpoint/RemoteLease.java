@@ -12,6 +12,8 @@ import org.rdmasockets.internal.lock.StackRoom;
  * the key that the peer's application has given it.) Times are each end's own,
  * measured from when it was told, never a clock on the wall; this end counts from before the peer does where it can.
  * Any thread.
+ *
+ * @since 0.1
  */
 public final class RemoteLease implements AutoCloseable {
     private final EndpointProtocol link;

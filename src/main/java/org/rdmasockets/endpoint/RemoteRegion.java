@@ -4,7 +4,11 @@ import java.util.Objects;
 import java.util.Set;
 import org.rdmasockets.verbs.AccessFlag;
 
-/** Memory of the peer: where it is, how much, the key to it and what may be done with it. Immutable. */
+/**
+ * Memory of the peer: where it is, how much, the key to it and what may be done with it. Immutable.
+ *
+ * @since 0.1
+ */
 public final class RemoteRegion {
     private final long address;
     private final long length;

@@ -42,6 +42,8 @@ import org.rdmasockets.internal.connection.SetupPool;
  * call and answer, which is 0 without a secret; then, once it has heard the caller's rank itself, one byte. So each
  * node knows when it may leave. Callers from other hosts than those that were named are hung up on, and so are callers
  * that say something else.
+ *
+ * @since 0.1
  */
 public final class TcpExchange {
     /** The most bytes that a node may tell. */

@@ -20,6 +20,8 @@ import org.rdmasockets.rpc.RpcDatagrams;
 /**
  * Makes gRPC channels whose calls go over RDMA or shared memory. Not for use by two threads at a time.
  * A module that uses it requires {@code io.grpc} beside {@code org.rdmasockets}.
+ *
+ * @since 0.1
  */
 @SuppressWarnings("exports") // gRPC's types are for those who have gRPC
 public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelBuilder> {

@@ -23,6 +23,8 @@ import org.rdmasockets.internal.rpc.call.CallServer.Settings;
 /**
  * Makes gRPC servers whose calls come over RDMA or shared memory. Not for use by two threads at a time.
  * A module that uses it requires {@code io.grpc} beside {@code org.rdmasockets}.
+ *
+ * @since 0.1
  */
 @SuppressWarnings("exports") // gRPC's types are for those who have gRPC
 public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {

@@ -24,6 +24,8 @@ import org.rdmasockets.internal.rpc.session.SessionHub;
 /**
  * Calls methods of a server, from any number of threads at once, over one connection. A connection that was lost is
  * made anew when the next call needs it.
+ *
+ * @since 0.1
  */
 public final class RpcClient implements AutoCloseable {
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -492,7 +494,11 @@ public final class RpcClient implements AutoCloseable {
                 + "]";
     }
 
-    /** The settings of a client. Not for use by two threads at a time. */
+    /**
+     * The settings of a client. Not for use by two threads at a time.
+     *
+     * @since 0.1
+     */
     public static final class Builder {
         private static final int MAX_MESSAGE = 4 << 20;
 

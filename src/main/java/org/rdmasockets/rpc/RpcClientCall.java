@@ -9,6 +9,8 @@ import org.rdmasockets.internal.rpc.call.MessageTooLong;
 /**
  * A call with any number of requests and answers. One thread at a time may send, one receive; any may cancel. Close it:
  * one that has not ended is cancelled then.
+ *
+ * @since 0.1
  */
 public final class RpcClientCall implements AutoCloseable {
     private final CallStream stream;

@@ -4,7 +4,11 @@ import java.io.IOException;
 import java.net.DatagramSocket;
 import java.net.SocketAddress;
 
-/** Makes the sockets that sessions go over. */
+/**
+ * Makes the sockets that sessions go over.
+ *
+ * @since 0.1
+ */
 @FunctionalInterface
 public interface RpcDatagrams {
     /**

@@ -6,6 +6,8 @@ import java.util.Objects;
 /**
  * A call did not end well. A method throws this to say so; any other exception of a method is
  * {@link RpcStatus#UNKNOWN} to its client.
+ *
+ * @since 0.1
  */
 public final class RpcException extends IOException {
     private static final long serialVersionUID = 1L;

@@ -1,6 +1,10 @@
 package org.rdmasockets.rpc;
 
-/** A method with one request and one answer. Any number of threads call it at once. */
+/**
+ * A method with one request and one answer. Any number of threads call it at once.
+ *
+ * @since 0.1
+ */
 @FunctionalInterface
 public interface RpcHandler {
     /**

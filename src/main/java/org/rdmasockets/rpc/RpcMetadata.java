@@ -10,7 +10,11 @@ import java.util.List;
 import java.util.Optional;
 import org.rdmasockets.internal.rpc.call.Frame;
 
-/** Keys and values beside the messages of a call, in order; a key may come more than once. Immutable. */
+/**
+ * Keys and values beside the messages of a call, in order; a key may come more than once. Immutable.
+ *
+ * @since 0.1
+ */
 public final class RpcMetadata {
     /** Nothing. */
     public static final RpcMetadata EMPTY = new RpcMetadata(List.of());
@@ -25,6 +29,7 @@ public final class RpcMetadata {
      *
      * @param key at most 255 bytes of UTF-8
      * @param value any bytes
+     * @since 0.1
      */
     public record Entry(String key, byte[] value) {
         /**

@@ -12,6 +12,7 @@ import org.rdmasockets.internal.lock.NanoTimes;
  * @param idempotent whether the server may run the method more than once: the call is made again, over a new connection
  *        or to a server that was started anew. Without it a method runs at most once
  * @param metadata headers for the server
+ * @since 0.1
  */
 public record RpcOptions(Duration timeout, boolean idempotent, RpcMetadata metadata) {
     /** No deadline, at most once, no metadata. */

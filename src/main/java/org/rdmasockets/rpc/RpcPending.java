@@ -11,6 +11,8 @@ import org.rdmasockets.internal.rpc.call.Code;
 /**
  * A call that was begun. One thread at a time awaits it; any may cancel it. If it is lost, it is made again only while
  * a thread awaits it, or if it has a task to run at its end.
+ *
+ * @since 0.1
  */
 public final class RpcPending {
     private static final String CANCELLED = "the call was cancelled";

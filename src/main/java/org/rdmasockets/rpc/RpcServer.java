@@ -16,7 +16,11 @@ import org.rdmasockets.internal.rpc.call.Carrier;
 import org.rdmasockets.internal.rpc.call.EndpointCarrier;
 import org.rdmasockets.internal.rpc.session.SessionHub;
 
-/** Methods by their names, for clients that call them. */
+/**
+ * Methods by their names, for clients that call them.
+ *
+ * @since 0.1
+ */
 public final class RpcServer implements AutoCloseable {
     private final CallServer server;
 
@@ -81,7 +85,11 @@ public final class RpcServer implements AutoCloseable {
         return "RpcServer[" + localAddress() + "]";
     }
 
-    /** The settings of a server. Not for use by two threads at a time. */
+    /**
+     * The settings of a server. Not for use by two threads at a time.
+     *
+     * @since 0.1
+     */
     public static final class Builder {
         private final Map<String, CallMethod> methods = new ConcurrentHashMap<>();
         private RpcDatagrams datagrams;

@@ -7,7 +7,11 @@ import java.util.Optional;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.rpc.call.CallStream;
 
-/** A call as its server sees it. */
+/**
+ * A call as its server sees it.
+ *
+ * @since 0.1
+ */
 public final class RpcServerCall {
     private final CallStream stream;
     private boolean sent;

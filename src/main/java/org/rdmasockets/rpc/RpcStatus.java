@@ -1,6 +1,10 @@
 package org.rdmasockets.rpc;
 
-/** How a call ended. Names and numbers (their order) are gRPC's. */
+/**
+ * How a call ended. Names and numbers (their order) are gRPC's.
+ *
+ * @since 0.1
+ */
 public enum RpcStatus {
     /** All went well. */
     OK,

@@ -1,6 +1,10 @@
 package org.rdmasockets.rpc;
 
-/** A method with any number of requests and answers. Any number of threads call it at once. */
+/**
+ * A method with any number of requests and answers. Any number of threads call it at once.
+ *
+ * @since 0.1
+ */
 @FunctionalInterface
 public interface RpcStreamHandler {
     /**

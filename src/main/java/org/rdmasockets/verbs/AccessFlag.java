@@ -5,6 +5,8 @@ import java.util.Optional;
 /**
  * A permission or property of registered memory ({@code enum ibv_access_flags}); local reading is always allowed. A
  * flag that a device lacks the capability for is refused, by name; {@link #RELAXED_ORDERING} alone is a wish.
+ *
+ * @since 0.1
  */
 public enum AccessFlag {
     /** The local device may write: needed for receives, reads and atomics into this memory. */

@@ -8,6 +8,7 @@ import java.time.temporal.ChronoUnit;
  * (InfiniBand specification, 9.7.6.1.3). A device may wait up to four times as long.
  *
  * @param code 1 to 31, or 0 to wait for ever: then nothing ends a request to a peer that is gone
+ * @since 0.1
  */
 public record AcknowledgeTimeout(int code) {
     /** Without an end. */

@@ -3,6 +3,8 @@ package org.rdmasockets.verbs;
 /**
  * The way to a peer's port, for datagrams ({@code struct ibv_ah}). It has to stay open until the sends that use it have
  * completed.
+ *
+ * @since 0.1
  */
 public interface AddressHandle extends AutoCloseable {
     /**

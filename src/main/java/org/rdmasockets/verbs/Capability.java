@@ -1,6 +1,10 @@
 package org.rdmasockets.verbs;
 
-/** Something that one device can do and another cannot; ask {@link Device#supports} before use. */
+/**
+ * Something that one device can do and another cannot; ask {@link Device#supports} before use.
+ *
+ * @since 0.1
+ */
 public enum Capability {
     /** RDMA write with immediate data, and immediate data with a send (InfiniBand and RoCE; not iWARP, RFC 5040). */
     IMMEDIATE_DATA,

@@ -3,7 +3,11 @@ package org.rdmasockets.verbs;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 
-/** A completion channel ({@code struct ibv_comp_channel}): where armed completion queues report. */
+/**
+ * A completion channel ({@code struct ibv_comp_channel}): where armed completion queues report.
+ *
+ * @since 0.1
+ */
 public interface CompletionChannel extends EventSource, AutoCloseable {
     /** {@return the device} */
     Device device();

@@ -1,6 +1,10 @@
 package org.rdmasockets.verbs;
 
-/** The kind of request that a completion ends ({@code enum ibv_wc_opcode}). */
+/**
+ * The kind of request that a completion ends ({@code enum ibv_wc_opcode}).
+ *
+ * @since 0.1
+ */
 public enum CompletionOpcode {
     /** A send, with or without immediate data. */
     SEND,

@@ -6,6 +6,8 @@ package org.rdmasockets.verbs;
  * cannot overrun.
  *
  * <p>Recipe that loses no event: arm, poll until empty, wait for the channel, drain the channel, poll again.
+ *
+ * @since 0.1
  */
 public interface CompletionQueue extends AutoCloseable {
     /** {@return the device} */

@@ -1,6 +1,10 @@
 package org.rdmasockets.verbs;
 
-/** Gets the events of a {@link ConnectionIdentifier}. */
+/**
+ * Gets the events of a {@link ConnectionIdentifier}.
+ *
+ * @since 0.1
+ */
 @FunctionalInterface
 public interface ConnectionHandler {
     /**

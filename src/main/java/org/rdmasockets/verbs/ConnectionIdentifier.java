@@ -7,6 +7,8 @@ import java.net.InetSocketAddress;
  * something; the outcome comes as a {@link ConnectionEvent}. The order for a client: {@link #resolveAddress},
  * {@link #resolveRoute}, {@link #createQueuePair}, post receives, {@link #connect}; for a server: {@link #bind},
  * {@link #listen}, then on each request {@link #createQueuePair}, post receives, {@link #accept}.
+ *
+ * @since 0.1
  */
 public interface ConnectionIdentifier extends AutoCloseable {
     /**

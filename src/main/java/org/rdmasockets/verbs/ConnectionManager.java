@@ -7,6 +7,8 @@ import java.util.Optional;
 /**
  * Sets up and tears down connections ({@code librdmacm}): one non-blocking event channel
  * ({@code struct rdma_event_channel}) for all of its identifiers, so that no descriptor is spent per connection.
+ *
+ * @since 0.1
  */
 public interface ConnectionManager extends EventSource, AutoCloseable {
     /**

@@ -11,6 +11,7 @@ import java.util.Arrays;
  * @param initiatorDepth reads and atomics that this side has outstanding
  * @param retryCount retries without an answer, 0 to 7, decided by the connecting side; soft-RoCE takes 7 as for ever
  * @param receiverNotReadyRetryCount retries of the <em>peer</em> while this side has no receive posted, 7 for ever
+ * @since 0.1
  */
 public record ConnectionParameters(byte[] privateData, int responderResources, int initiatorDepth, int retryCount,
         int receiverNotReadyRetryCount) {

@@ -8,6 +8,8 @@ import java.util.function.Consumer;
  * An open RDMA device ({@code struct ibv_context}); as an {@link EventSource} it reports asynchronous events.
  * It is shared by all of the process and lives as long as the process: {@code close()} only says that this user is
  * done with it.
+ *
+ * @since 0.1
  */
 public interface Device extends EventSource, AutoCloseable {
     /** {@return name, GUID and transport, as known before opening} */

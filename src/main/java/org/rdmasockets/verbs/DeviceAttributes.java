@@ -15,6 +15,7 @@ package org.rdmasockets.verbs;
  * @param maxProtectionDomains most protection domains
  * @param maxReadsAsTarget most reads and atomics that a queue pair serves at once ({@code max_qp_rd_atom})
  * @param maxReadsAsInitiator most reads and atomics that a queue pair has outstanding ({@code max_qp_init_rd_atom})
+ * @since 0.1
  */
 public record DeviceAttributes(String firmware, int ports, long maxMemoryRegionBytes, int maxQueuePairs,
         int maxWorkRequests, int maxScatterGather, int maxCompletionQueues, int maxCompletionQueueEntries,

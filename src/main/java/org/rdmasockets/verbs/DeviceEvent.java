@@ -10,6 +10,7 @@ package org.rdmasockets.verbs;
  * @param portNumber the port it is about, or 0
  * @param number the device's own number of the event type, for {@link Type#UNKNOWN}
  * @param sharedReceiveQueue the shared receive queue it is about, or null
+ * @since 0.1
  */
 public record DeviceEvent(Type type, int queuePairNumber, CompletionQueue completionQueue, int portNumber,
         int number, SharedReceiveQueue sharedReceiveQueue) {
@@ -27,7 +28,11 @@ public record DeviceEvent(Type type, int queuePairNumber, CompletionQueue comple
         this(type, queuePairNumber, completionQueue, portNumber, number, null);
     }
 
-    /** Kind of event ({@code enum ibv_event_type}). */
+    /**
+     * Kind of event ({@code enum ibv_event_type}).
+     *
+     * @since 0.1
+     */
     public enum Type {
         /** A completion queue overran or broke: its completions are lost. */
         COMPLETION_QUEUE_ERROR,

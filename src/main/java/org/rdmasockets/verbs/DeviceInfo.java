@@ -6,6 +6,7 @@ package org.rdmasockets.verbs;
  * @param name the kernel's name, such as {@code mlx5_0} or {@code rxe0}
  * @param guid the node GUID, 0 when the kernel gives none
  * @param transport the transport that carries its packets
+ * @since 0.1
  */
 public record DeviceInfo(String name, long guid, TransportType transport) {
     /**

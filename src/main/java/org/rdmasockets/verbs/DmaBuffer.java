@@ -8,6 +8,7 @@ package org.rdmasockets.verbs;
  * @param lengthBytes how long it is, at least 1
  * @param address the address by which requests and peers name its first byte; at the same place in its page of 4,096
  *         bytes as the offset; where the kernel's pages are larger, it refuses what differs in its own
+ * @since 0.1
  */
 public record DmaBuffer(int descriptor, long offsetBytes, long lengthBytes, long address) {
     private static final long PAGE_BYTES = 4096;

@@ -1,6 +1,10 @@
 package org.rdmasockets.verbs;
 
-/** The error numbers of Linux ({@code errno.h}) by name. */
+/**
+ * The error numbers of Linux ({@code errno.h}) by name.
+ *
+ * @since 0.1
+ */
 public enum Errno {
     /** No error. */
     OK(0),

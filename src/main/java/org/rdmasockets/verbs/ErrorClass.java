@@ -2,6 +2,8 @@ package org.rdmasockets.verbs;
 
 /**
  * The cause of a failure in classes, so that a program can decide what to do without knowing every status and errno.
+ *
+ * @since 0.1
  */
 public enum ErrorClass {
     /** Nothing failed. */

@@ -5,6 +5,8 @@ import java.util.function.Consumer;
 /**
  * Waits for events of many sources at once ({@code epoll(7)} over their descriptors and an {@code eventfd}). One
  * platform thread waits; any thread adds, removes and wakes.
+ *
+ * @since 0.1
  */
 public interface EventPoller extends AutoCloseable {
     /**

@@ -8,6 +8,7 @@ import java.util.HexFormat;
  * address mapped into IPv6.
  *
  * @param bytes the 16 bytes; copied in and out
+ * @since 0.1
  */
 public record Gid(byte[] bytes) {
     /** Number of bytes of a GID. */

@@ -12,6 +12,8 @@ import java.util.Optional;
  * <p>RoCE version 2 comes first, because routers forward it: with an IPv4 address, then with an IPv6 address, then with
  * one that is valid on its link alone. RoCE version 1 follows, then InfiniBand and iWARP, whose first entry it is.
  * Among equals the lowest port and index are taken.
+ *
+ * @since 0.1
  */
 public final class GidChoice {
     private static final Comparator<GidEntry> ORDER = Comparator.comparingInt(GidChoice::rank)

@@ -8,9 +8,14 @@ package org.rdmasockets.verbs;
  * @param gid the identifier
  * @param type the format of packets under it
  * @param interfaceIndex the network interface it belongs to, 0 if there is none
+ * @since 0.1
  */
 public record GidEntry(int portNumber, int index, Gid gid, Type type, int interfaceIndex) {
-    /** The format of packets ({@code enum ibv_gid_type}). */
+    /**
+     * The format of packets ({@code enum ibv_gid_type}).
+     *
+     * @since 0.1
+     */
     public enum Type {
         /** InfiniBand, and iWARP, whose GIDs are no addresses. */
         INFINIBAND,

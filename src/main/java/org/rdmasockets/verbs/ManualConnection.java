@@ -17,6 +17,8 @@ import org.rdmasockets.verbs.QueuePairAttributes.Path;
  *
  * <p>The defaults: the smaller MTU of both ports; 16 reads at once or what both can; without an answer in 67 ms the
  * device sends again, 6 times; without a receive it waits for 82 ms, 6 times. Used by one thread at a time.
+ *
+ * @since 0.1
  */
 public final class ManualConnection {
     private static final int MOST_READS = 16;

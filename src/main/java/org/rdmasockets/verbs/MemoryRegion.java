@@ -3,7 +3,11 @@ package org.rdmasockets.verbs;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
-/** Registered memory ({@code struct ibv_mr}). */
+/**
+ * Registered memory ({@code struct ibv_mr}).
+ *
+ * @since 0.1
+ */
 public interface MemoryRegion extends AutoCloseable {
     /**
      * The memory, which stays reachable as long as this region is open.

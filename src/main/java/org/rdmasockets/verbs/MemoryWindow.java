@@ -8,6 +8,8 @@ package org.rdmasockets.verbs;
  *
  * <p>It is bound by {@link SendRequest#bind} and taken back by {@link SendRequest#invalidate}; only then it can be
  * bound again. Each binding has another key, so that a peer that keeps an old one reaches nothing.
+ *
+ * @since 0.1
  */
 public interface MemoryWindow extends AutoCloseable {
     /** {@return the domain that the regions and queue pairs belong to} */

@@ -10,11 +10,16 @@ package org.rdmasockets.verbs;
  * @param maxMessageBytes largest message, in bytes
  * @param lid local identifier, 0 on Ethernet
  * @param gidTableLength number of entries of the GID table
+ * @since 0.1
  */
 public record PortAttributes(State state, LinkLayer linkLayer, int maxMtuBytes, int activeMtuBytes,
         long maxMessageBytes, int lid, int gidTableLength) {
 
-    /** State of a port ({@code enum ibv_port_state}). */
+    /**
+     * State of a port ({@code enum ibv_port_state}).
+     *
+     * @since 0.1
+     */
     public enum State {
         /** No state change in progress, nothing known. */
         NOP,
@@ -32,7 +37,11 @@ public record PortAttributes(State state, LinkLayer linkLayer, int maxMtuBytes, 
         UNKNOWN
     }
 
-    /** Link layer of a port ({@code IBV_LINK_LAYER_*}). */
+    /**
+     * Link layer of a port ({@code IBV_LINK_LAYER_*}).
+     *
+     * @since 0.1
+     */
     public enum LinkLayer {
         /** Not said (iWARP devices often do not). */
         UNSPECIFIED,

@@ -3,7 +3,11 @@ package org.rdmasockets.verbs;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
 
-/** A protection domain ({@code struct ibv_pd}): memory regions and queue pairs that belong together. */
+/**
+ * A protection domain ({@code struct ibv_pd}): memory regions and queue pairs that belong together.
+ *
+ * @since 0.1
+ */
 public interface ProtectionDomain extends AutoCloseable {
     /** {@return the device} */
     Device device();

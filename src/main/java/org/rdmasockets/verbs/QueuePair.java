@@ -3,6 +3,8 @@ package org.rdmasockets.verbs;
 /**
  * A queue pair ({@code struct ibv_qp}), reliable and connected unless {@link #type} says otherwise. Posts never wait
  * for the transfer; how it ended comes through the completion queues.
+ *
+ * @since 0.1
  */
 public interface QueuePair extends AutoCloseable {
     /** The result of a post that was taken. */

@@ -12,12 +12,18 @@ import java.util.Set;
  * The attributes that {@link QueuePair#modify} changes, or that {@link QueuePair#query} found
  * ({@code struct ibv_qp_attr} with its mask): only those that were set are touched. A builder for one use at a time;
  * not for use by two threads at once.
+ *
+ * @since 0.1
  */
 public final class QueuePairAttributes {
     /** A {@link Field#RECEIVER_NOT_READY_RETRY_COUNT} without end: a peer that posts no receive hangs this side. */
     public static final int RETRY_FOR_EVER = 7;
 
-    /** A number that can be changed ({@code enum ibv_qp_attr_mask}). */
+    /**
+     * A number that can be changed ({@code enum ibv_qp_attr_mask}).
+     *
+     * @since 0.1
+     */
     public enum Field {
         /** Physical port, from 1 ({@code IBV_QP_PORT}). */
         PORT(1, 255),
@@ -82,6 +88,7 @@ public final class QueuePairAttributes {
      * @param destinationLid the peer's local identifier, 0 to 65,535; 0 on Ethernet
      * @param serviceLevel service level, 0 to 15
      * @param flowLabel the label of packets that belong together, 20 bits; on RoCEv2 it chooses the UDP source port
+     * @since 0.1
      */
     public record Path(Gid destination, int sourceGidIndex, int hopLimit, int trafficClass, int destinationLid,
             int serviceLevel, int flowLabel) {

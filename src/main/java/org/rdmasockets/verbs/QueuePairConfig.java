@@ -13,6 +13,7 @@ import java.util.Objects;
  * @param maxReceiveElements most scatter elements of a receive, at least 1
  * @param maxInlineBytes wanted size of inline data in bytes; a device that cannot do as much grants less
  * @param signalAll true to make every send request complete visibly, whatever its flag says
+ * @since 0.1
  */
 public record QueuePairConfig(CompletionQueue sendQueue, CompletionQueue receiveQueue, int maxSends, int maxReceives,
         int maxSendElements, int maxReceiveElements, int maxInlineBytes, boolean signalAll) {

@@ -22,6 +22,7 @@ import java.util.Objects;
  * @param lid the LID of its port, 0 to 65,535; 0 on Ethernet
  * @param mtuBytes the path MTU that its port can use: 256, 512, 1024, 2048 or 4096
  * @param readsServed how many reads and atomics it serves at once, 0 to 255
+ * @since 0.1
  */
 public record QueuePairEndpoint(int number, int packetNumber, Gid gid, int lid, int mtuBytes, int readsServed) {
     /** Length of the encoded form, in bytes. */

@@ -1,6 +1,10 @@
 package org.rdmasockets.verbs;
 
-/** State of a queue pair ({@code enum ibv_qp_state}), in the order of its numbers from 0. */
+/**
+ * State of a queue pair ({@code enum ibv_qp_state}), in the order of its numbers from 0.
+ *
+ * @since 0.1
+ */
 public enum QueuePairState {
     /** Fresh. */
     RESET,

@@ -1,6 +1,10 @@
 package org.rdmasockets.verbs;
 
-/** The promises of a queue pair ({@code enum ibv_qp_type}). */
+/**
+ * The promises of a queue pair ({@code enum ibv_qp_type}).
+ *
+ * @since 0.1
+ */
 public enum QueuePairType {
     /** Connected to one peer; everything arrives once and in order, or the connection breaks. */
     RELIABLE_CONNECTION,

@@ -2,6 +2,8 @@ package org.rdmasockets.verbs;
 
 /**
  * A request for the receive queue ({@code struct ibv_recv_wr}), reusable. Not for use by two threads at a time.
+ *
+ * @since 0.1
  */
 public final class ReceiveRequest {
     private long workRequestId;

@@ -8,6 +8,7 @@ import java.time.Duration;
  * and 0 is the longest, 655.36 ms.
  *
  * @param code 0 to 31
+ * @since 0.1
  */
 public record ReceiverNotReadyTimer(int code) {
     /** By code from 1 on; from 5 on each second is twice the one two before. */

@@ -2,7 +2,11 @@ package org.rdmasockets.verbs;
 
 import java.util.Objects;
 
-/** The pieces of registered memory that a request reads or fills ({@code struct ibv_sge} array), reusable. */
+/**
+ * The pieces of registered memory that a request reads or fills ({@code struct ibv_sge} array), reusable.
+ *
+ * @since 0.1
+ */
 public final class ScatterGatherList {
     /** Of requests without memory; never changed. */
     static final ScatterGatherList NONE = new ScatterGatherList(0);

@@ -6,9 +6,15 @@ import java.util.Objects;
  * A request for the send queue ({@code struct ibv_send_wr}), reusable: fill it, post it, fill it again. Not for use by
  * two threads at a time. Start with one of {@link #send}, {@link #write}, {@link #read}, {@link #compareAndSwap} or
  * {@link #fetchAndAdd}, which clear what was there before.
+ *
+ * @since 0.1
  */
 public final class SendRequest {
-    /** The operation of a send request ({@code enum ibv_wr_opcode}). */
+    /**
+     * The operation of a send request ({@code enum ibv_wr_opcode}).
+     *
+     * @since 0.1
+     */
     public enum Opcode {
         /** Send into the peer's next receive. */
         SEND,

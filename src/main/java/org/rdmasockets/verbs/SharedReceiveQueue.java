@@ -8,6 +8,8 @@ package org.rdmasockets.verbs;
  *
  * <p>When a queue pair fails, the receives are not flushed: they are not its own. A receive that it was filling then is
  * lost, or completes as failed.
+ *
+ * @since 0.1
  */
 public interface SharedReceiveQueue extends AutoCloseable {
     /** {@return the domain whose regions the receives name} */

@@ -3,6 +3,8 @@ package org.rdmasockets.verbs;
 /**
  * The transport that carries a device's packets ({@code ibv_device.transport_type} and the link layer of its first
  * port).
+ *
+ * @since 0.1
  */
 public enum TransportType {
     /** InfiniBand. */

@@ -7,6 +7,8 @@ import java.util.Objects;
  * A verbs or connection manager call failed: which call, which errno, with which arguments, and what to do about it.
  * Where no C function is behind an operation, the call is the name of the operation.
  * The text reads {@code ibv_reg_mr failed: ENOMEM (12): lengthBytes=1048576; raise the memlock limit (ulimit -l)}.
+ *
+ * @since 0.1
  */
 public final class VerbsException extends IOException {
     private static final long serialVersionUID = 1L;

@@ -3,7 +3,11 @@ package org.rdmasockets.verbs;
 import java.util.List;
 import java.util.Optional;
 
-/** An implementation of verbs: where devices come from. */
+/**
+ * An implementation of verbs: where devices come from.
+ *
+ * @since 0.1
+ */
 public interface VerbsProvider {
     /** {@return the provider's name as settings spell it, for example {@code ibverbs}} */
     String name();

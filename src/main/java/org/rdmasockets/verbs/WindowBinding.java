@@ -14,6 +14,7 @@ import java.util.Set;
  * @param lengthBytes how long it is, at least 1
  * @param access the peer's rights, of {@link AccessFlag#REMOTE_WRITE}, {@link AccessFlag#REMOTE_READ} and
  *         {@link AccessFlag#REMOTE_ATOMIC}; to change memory, the region needs {@link AccessFlag#LOCAL_WRITE}
+ * @since 0.1
  */
 public record WindowBinding(MemoryWindow window, MemoryRegion region, long offsetBytes, long lengthBytes,
         Set<AccessFlag> access) {

@@ -6,6 +6,8 @@ import java.util.Objects;
 /**
  * A request did not succeed: which one, how it ended, the vendor's own code, and what to do about it. The text reads
  * {@code write of 64 bytes failed: REMOTE_ACCESS_ERROR (10), vendor code 0x88; the peer's key, ...}.
+ *
+ * @since 0.1
  */
 public final class WorkCompletionException extends IOException {
     private static final long serialVersionUID = 1L;

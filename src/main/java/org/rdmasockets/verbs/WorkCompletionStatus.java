@@ -1,6 +1,10 @@
 package org.rdmasockets.verbs;
 
-/** How a request ended ({@code enum ibv_wc_status}), in the order of its numbers from 0. */
+/**
+ * How a request ended ({@code enum ibv_wc_status}), in the order of its numbers from 0.
+ *
+ * @since 0.1
+ */
 public enum WorkCompletionStatus {
     /** Done. */
     SUCCESS(ErrorClass.NONE, ""),

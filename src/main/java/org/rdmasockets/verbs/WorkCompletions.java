@@ -5,6 +5,8 @@ package org.rdmasockets.verbs;
  * by two threads at a time. Indexes run from 0 to what the poll returned, exclusive. When a status is not
  * {@link WorkCompletionStatus#SUCCESS}, only the request identifier, the status, the queue pair number and the vendor
  * code mean anything.
+ *
+ * @since 0.1
  */
 public interface WorkCompletions {
     /** {@return how many completions one poll can take} */

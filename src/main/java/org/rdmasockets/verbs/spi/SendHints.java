@@ -7,6 +7,8 @@ import org.rdmasockets.verbs.SendRequest;
  * The hints of a write with immediate data ({@link SendRequest#hints(int)}), by which many small messages cost the peer
  * little. Devices that cannot follow a hint, or not for this request, take it as any other; shared memory between
  * processes can. Bits and not methods, so that they cost the way of data no call and a start no class.
+ *
+ * @since 0.1
  */
 public final class SendHints {
     /**

@@ -11,6 +11,8 @@ import org.rdmasockets.verbs.VerbsProvider;
 /**
  * A provider that the sockets and endpoints of this library go over. Each default promises nothing; a provider
  * overrides what it can do.
+ *
+ * @since 0.1
  */
 public interface TransportProvider extends VerbsProvider {
     /**
