@@ -19,7 +19,6 @@ import java.util.ArrayDeque;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.rpc.RpcClientCall;
 import org.rdmasockets.rpc.RpcException;
@@ -37,6 +36,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private static final String WAITING_STUB = "io.grpc.stub.ClientCalls$ThreadlessExecutor";
     /** How often a platform thread that waits looks whether it was interrupted, which wakes no wait of a call. */
     private static final Duration INTERRUPT_LOOK = Duration.ofMillis(50);
+    private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
 
     private final RdmaChannel channel;
     private final MethodDescriptor<Q, A> method;
@@ -62,6 +62,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private volatile Status cut;
     private volatile RpcClientCall stream;
     private volatile RpcPending pending;
+    /** The thread that waits for a connection, a place or room to begin the call; null for none. */
+    private volatile Thread beginner;
     /** Whether the pending call is over: the next two say how. */
     private volatile boolean collected;
     private volatile boolean pendingEnded;
@@ -71,6 +73,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     /** Frames that wait to be sent; its monitor guards it, also while they are sent, and all below. */
     private final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
     private boolean halfClosed;
+    /** A thread sends what is in the outbox, and waits for room in the connection. */
+    private boolean sending;
     /** Whether headers are complete, so that the call may begin. */
     private boolean mayBegin;
 
@@ -202,51 +206,42 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     /** Makes the call: here if nothing has to be waited for, else on a thread of its own. */
     private void begin() {
-        boolean ready = channel.client.isConnected();
-        if (unary && Thread.currentThread() == maker && options.getExecutor() != null
-                && options.getExecutor().getClass().getName().equals(WAITING_STUB)) {
-            make(this::callAndWait);
-        } else if (ready) {
-            make(this::make);
-        } else {
-            Thread.ofVirtual().name("rdma-grpc-begin").start(() -> make(this::make));
+        boolean waitsHere = unary && Thread.currentThread() == maker && options.getExecutor() != null
+                && options.getExecutor().getClass().getName().equals(WAITING_STUB);
+        if (make(waitsHere ? this::callAndWait : this::makeAtOnce)) {
+            return;
+        }
+        Thread thread = Thread.ofVirtual().name("rdma-grpc-begin").unstarted(() -> make(this::makeWaiting));
+        beginner = thread; // before cut is read: pairs with end
+        thread.start();
+        if (cut != null) {
+            thread.interrupt();
         }
     }
 
-    /** Something that makes the call. */
+    /** Something that makes the call; false if it would have to wait. */
     private interface Making {
-        void make(RpcOptions how) throws IOException;
+        boolean make(RpcOptions how) throws RpcException;
     }
 
-    private void make(Making making) {
+    private boolean make(Making making) {
         boolean again = method.isIdempotent() || options.isWaitForReady();
         try {
-            long limit = deadline == null ? NanoTimes.nanos(channel.settings.retryTime())
-                    : deadline.timeRemaining(TimeUnit.NANOSECONDS);
-            if (limit <= 0) {
+            long left = deadline == null ? Long.MAX_VALUE : deadline.timeRemaining(TimeUnit.NANOSECONDS);
+            if (left <= 0) {
                 end(tooLate());
-                return;
+                return true;
             }
-            if (!again) {
-                channel.connect(limit);
-            } else if (!channel.client.isConnected()) {
-                channel.state(ConnectivityState.CONNECTING);
-            }
-            making.make(new RpcOptions(deadline == null ? null : Duration.ofNanos(limit), method.isIdempotent(),
-                    headers));
-            if (again) {
-                channel.getState(false);
-            }
+            return making.make(new RpcOptions(deadline == null ? null : Duration.ofNanos(left), method.isIdempotent(),
+                    headers, options.isWaitForReady() ? FOR_EVER : again ? null : Duration.ZERO));
         } catch (RpcException e) {
             boolean waited = again && deadline != null && e.status() == RpcStatus.UNAVAILABLE && !channel.isShutdown();
             end(waited ? tooLate().withDescription("the time of the call is over, or would be before the next try: "
                     + e.getMessage()) : whatWasFirst(Encoding.status(e)));
-        } catch (IOException e) {
-            end(whatWasFirst(Status.UNAVAILABLE.withDescription("no connection to " + channel.authority() + ": "
-                    + e.getMessage()).withCause(e)));
         } catch (RuntimeException | Error e) {
             end(Status.INTERNAL.withDescription(e.toString()).withCause(e));
         }
+        return true;
     }
 
     /** A call whose time has run out while it had no server is too late. */
@@ -255,16 +250,35 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                 ? tooLate().withDescription("the time of the call is over: " + status.getDescription()) : status;
     }
 
-    private void make(RpcOptions how) throws IOException {
+    private boolean makeAtOnce(RpcOptions how) throws RpcException {
+        String name = method.getFullMethodName();
         if (unary) {
-            pending = channel.client.begin(method.getFullMethodName(), request(), how, this::onPendingEnd);
+            pending = channel.client.tryBegin(name, request(), how, this::onPendingEnd);
         } else {
-            stream = channel.client.open(method.getFullMethodName(), how, task::schedule);
+            stream = channel.client.tryOpen(name, how, task::schedule);
+        }
+        return begun();
+    }
+
+    private boolean makeWaiting(RpcOptions how) throws RpcException {
+        String name = method.getFullMethodName();
+        if (unary) {
+            pending = channel.client.begin(name, request(), how, this::onPendingEnd);
+        } else {
+            stream = channel.client.open(name, how, task::schedule);
+        }
+        return begun();
+    }
+
+    private boolean begun() {
+        if (pending == null && stream == null) {
+            return false;
         }
         if (cut != null) {
             cancelCall();
         }
         task.schedule();
+        return true;
     }
 
     private void onPendingEnd() {
@@ -273,8 +287,11 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     }
 
     /** For a blocking stub: its thread waits here, and reads the connection itself meanwhile. */
-    private void callAndWait(RpcOptions how) throws IOException {
-        RpcPending made = channel.client.begin(method.getFullMethodName(), request(), how);
+    private boolean callAndWait(RpcOptions how) throws RpcException {
+        RpcPending made = channel.client.tryBegin(method.getFullMethodName(), request(), how, null);
+        if (made == null) {
+            return false;
+        }
         pending = made;
         if (cut != null) {
             cancelCall();
@@ -290,11 +307,12 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
         collect(made);
         task.schedule();
+        return true;
     }
 
     private byte[] request() {
         synchronized (outbox) {
-            return outbox.poll();
+            return outbox.peek();
         }
     }
 
@@ -342,11 +360,15 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private void cancelCall() {
         RpcPending made = pending;
         RpcClientCall open = stream;
+        Thread waiting = beginner;
         if (made != null) {
             made.cancel();
         }
         if (open != null) {
             open.cancel();
+        }
+        if (waiting != null) {
+            waiting.interrupt();
         }
     }
 
@@ -412,6 +434,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
     }
 
+    /** Sends what needs no wait; a thread of its own sends the rest. Messages keep their order. */
     private void flush() {
         RpcClientCall open = stream;
         if (open == null) {
@@ -419,17 +442,53 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
         synchronized (outbox) {
             try {
-                while (!outbox.isEmpty() && open.hasRoom()) {
-                    open.send(outbox.poll());
+                while (!sending && !outbox.isEmpty() && open.hasRoom()) {
+                    if (open.trySend(outbox.peek())) {
+                        outbox.poll();
+                    } else {
+                        Thread.ofVirtual().name("rdma-grpc-send").start(() -> sendAll(open));
+                        sending = true;
+                    }
                 }
                 if (halfClosed && outbox.isEmpty()) {
                     open.halfClose();
                 }
             } catch (RpcException e) {
-                if (open.failure() == null) { // else the listener is told of that
-                    end(Encoding.status(e));
+                sendFailed(open, e);
+            }
+        }
+    }
+
+    private void sendFailed(RpcClientCall open, RpcException e) {
+        if (open.failure() == null) { // else the listener is told of that
+            end(Encoding.status(e));
+        }
+    }
+
+    private void sendAll(RpcClientCall open) {
+        try {
+            for (byte[] next = next(open); next != null; next = next(open)) {
+                open.send(next);
+                synchronized (outbox) {
+                    outbox.poll();
                 }
             }
+        } catch (RpcException e) {
+            sendFailed(open, e);
+        } catch (RuntimeException | Error e) {
+            end(Status.INTERNAL.withDescription("a message was not sent: " + e).withCause(e));
+        } finally {
+            synchronized (outbox) {
+                sending = false;
+            }
+            task.schedule(); // and flushes: there may be room since this was looked at
+        }
+    }
+
+    /** The message to send next; null if there is none, or the server takes none now. */
+    private byte[] next(RpcClientCall open) {
+        synchronized (outbox) {
+            return open.hasRoom() ? outbox.peek() : null;
         }
     }
 
@@ -553,14 +612,16 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
     }
 
-    private void close(Status status, Metadata trailers) {
+    private void close(Status found, Metadata trailers) {
+        Status first;
         synchronized (this) {
             over = true;
+            first = cut; // what was found is perhaps no more than its consequence
         }
         context.removeListener(cancellation);
         channel.ends(this);
         try {
-            listener.onClose(status, trailers);
+            listener.onClose(first == null ? found : first, first == null ? trailers : new Metadata());
         } catch (RuntimeException e) {
             Thread.UncaughtExceptionHandler handler = Thread.currentThread().getUncaughtExceptionHandler();
             handler.uncaughtException(Thread.currentThread(), e);

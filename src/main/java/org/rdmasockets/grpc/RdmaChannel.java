@@ -18,8 +18,10 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import org.rdmasockets.internal.lock.NanoTimes;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import org.rdmasockets.rpc.RpcClient;
 import org.rdmasockets.rpc.RpcMetadata;
 
@@ -42,10 +44,11 @@ final class RdmaChannel extends ManagedChannel {
     /** The settings of a channel; a call without a deadline waits for a connection for {@code retryTime}. */
     record Settings(String authority, String userAgent, Executor executor, Duration retryTime) {}
 
-    /** A channel; the last interceptor runs first. */
-    RdmaChannel(RpcClient client, Settings settings, List<ClientInterceptor> interceptors) {
-        this.client = client;
+    /** A channel over a client that it is told how to make; the last interceptor runs first. */
+    RdmaChannel(Function<Consumer<RpcClient.Connectivity>, RpcClient> client, Settings settings,
+            List<ClientInterceptor> interceptors) {
         this.settings = settings;
+        this.client = client.apply(this::clientIs);
         ownHeaders = RpcMetadata.of(List.of(Encoding.entry(Encoding.AUTHORITY, settings.authority()),
                 Encoding.entry("user-agent", settings.userAgent())));
         intercepted = ClientInterceptors.intercept(new Channel() {
@@ -81,23 +84,17 @@ final class RdmaChannel extends ManagedChannel {
         return settings.authority();
     }
 
-    /** Connects if there is no connection; tries once, as calls do that do not wait for a server. */
-    void connect(long limitNanos) throws IOException {
-        if (client.isConnected()) {
-            return;
-        }
-        state(ConnectivityState.CONNECTING);
-        boolean connected = false;
-        try {
-            client.connect(Duration.ofNanos(Math.max(1, limitNanos)));
-            connected = true;
-        } finally {
-            state(connected ? ConnectivityState.READY : ConnectivityState.TRANSIENT_FAILURE);
-        }
+    private void clientIs(RpcClient.Connectivity now) {
+        state(switch (now) {
+            case IDLE -> ConnectivityState.IDLE;
+            case CONNECTING -> ConnectivityState.CONNECTING;
+            case READY -> ConnectivityState.READY;
+            case FAILED -> ConnectivityState.TRANSIENT_FAILURE;
+        });
     }
 
     /** The connection was seen in a state. */
-    void state(ConnectivityState now) {
+    private void state(ConnectivityState now) {
         List<Runnable> changed;
         synchronized (stateLock) {
             if (state == now || state == ConnectivityState.SHUTDOWN) {
@@ -107,7 +104,17 @@ final class RdmaChannel extends ManagedChannel {
             changed = told;
             told = new ArrayList<>();
         }
-        changed.forEach(settings.executor()::execute);
+        changed.forEach(this::tell);
+    }
+
+    /** Runs a callback, and not on this thread, which others may need. */
+    private void tell(Runnable callback) {
+        Executor where = settings.executor() == Encoding.DIRECT ? Encoding.VIRTUAL : settings.executor();
+        try {
+            where.execute(callback);
+        } catch (RejectedExecutionException | Error e) { // it takes no more, or has no thread
+            Encoding.VIRTUAL.execute(callback);
+        }
     }
 
     @Override
@@ -127,7 +134,7 @@ final class RdmaChannel extends ManagedChannel {
         if (requestConnection && !connected && !shutdown) {
             Thread.ofVirtual().name("rdma-grpc-connect").start(() -> {
                 try {
-                    connect(NanoTimes.nanos(settings.retryTime()));
+                    client.connect(settings.retryTime());
                 } catch (IOException e) {
                     return; // the state tells
                 }
@@ -145,7 +152,7 @@ final class RdmaChannel extends ManagedChannel {
                 return;
             }
         }
-        settings.executor().execute(callback);
+        tell(callback);
     }
 
     /** A call begins; false if there are to be none. */

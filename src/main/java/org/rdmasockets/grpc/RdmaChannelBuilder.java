@@ -191,7 +191,7 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
     /** A channel that connects at its first call. */
     @Override
     public ManagedChannel build() {
-        return new RdmaChannel(client.unconnected(server), new RdmaChannel.Settings(authority,
+        return new RdmaChannel(told -> client.onState(told).unconnected(server), new RdmaChannel.Settings(authority,
                 userAgent == null ? "grpc-java-rdma" : userAgent + " grpc-java-rdma", executor, retryTime),
                 List.copyOf(interceptors));
     }

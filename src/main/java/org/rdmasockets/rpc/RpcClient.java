@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.internal.lock.CallerLock;
 import org.rdmasockets.internal.lock.NanoTimes;
@@ -17,8 +18,10 @@ import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.Carrier;
 import org.rdmasockets.internal.rpc.call.ClientConnection;
+import org.rdmasockets.internal.rpc.call.Code;
 import org.rdmasockets.internal.rpc.call.EndpointCarrier;
 import org.rdmasockets.internal.rpc.call.Frame;
+import org.rdmasockets.internal.rpc.call.MessageTooLong;
 import org.rdmasockets.internal.rpc.session.SessionHub;
 
 /**
@@ -30,6 +33,7 @@ import org.rdmasockets.internal.rpc.session.SessionHub;
 public final class RpcClient implements AutoCloseable {
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
     /** How long one attempt to connect may take, with the server's greeting. */
     private static final long ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(30);
     /** After so many bytes of answers a client that has nothing under way says that it has them. */
@@ -45,12 +49,29 @@ public final class RpcClient implements AutoCloseable {
     /** The attempt that waits for a server's greeting, null while none does. Written under connecting. */
     private volatile Backoff greeting;
     private volatile boolean closed;
+    /** As it was told last; guarded by stateLock. */
+    private Connectivity state = Connectivity.IDLE;
+    private final Object stateLock = new Object();
+    /** Told of each state; null for none. */
+    private final Consumer<Connectivity> watcher;
     /** The last number of a call that runs at most once; guarded by numbers. */
     private long lastNumber;
     /** Head of a circular list of numbered calls whose answers may be asked for again, in order; guarded by itself. */
     private final Number numbers = new Number(this, 0, 0);
     /** Bytes of answers that the server does not know to have arrived, about; guarded by numbers. */
     private long unsaid;
+
+    /** The state of a client's connection. */
+    public enum Connectivity {
+        /** There is no connection: the next call makes one. */
+        IDLE,
+        /** It is being made. */
+        CONNECTING,
+        /** Calls begin at once. */
+        READY,
+        /** The last attempt to connect has failed. */
+        FAILED
+    }
 
     /** Makes connections. */
     interface Connector {
@@ -82,10 +103,11 @@ public final class RpcClient implements AutoCloseable {
         }
     }
 
-    private RpcClient(Connector connector, int maxMessage, long retryNanos) {
+    private RpcClient(Connector connector, Builder settings) {
         this.connector = connector;
-        this.maxMessage = maxMessage;
-        this.retryNanos = retryNanos;
+        maxMessage = settings.maxMessage;
+        retryNanos = NanoTimes.nanos(settings.retryTime);
+        watcher = settings.watcher;
         new SecureRandom().nextBytes(identity);
     }
 
@@ -138,7 +160,8 @@ public final class RpcClient implements AutoCloseable {
     }
 
     /**
-     * Begins to call a method, and tells when the call has ended. A call that was lost is made again meanwhile.
+     * Begins to call a method, and tells when the call has ended. A call that was lost is made again meanwhile. Waits
+     * for a connection, a place at the server and room, as all calls do: see {@link #tryBegin}.
      *
      * @param method its name
      * @param request not kept after the call has ended, nor to be changed before
@@ -154,6 +177,25 @@ public final class RpcClient implements AutoCloseable {
         RpcPending pending = new RpcPending(this, method, request, options, told);
         pending.start();
         return pending;
+    }
+
+    /**
+     * Begins to call a method as {@link #begin(String, byte[], RpcOptions, Runnable)}, if that needs no wait.
+     *
+     * @param method its name
+     * @param request not kept after the call has ended, nor to be changed before
+     * @param options deadline, idempotence, metadata
+     * @param told run once, if the call has begun, as there; null if a thread will await it: then this waits for room
+     *        in the connection
+     * @return the call; null if there is no connection, the server has no place for one more call, or takes nothing
+     *         now: then nothing has happened
+     * @throws RpcException if it cannot begin
+     */
+    public RpcPending tryBegin(String method, byte[] request, RpcOptions options, Runnable told) throws RpcException {
+        StackRoom.ensure();
+        checkName(method);
+        RpcPending pending = new RpcPending(this, method, request, options, told);
+        return pending.tryStart() ? pending : null;
     }
 
     /**
@@ -181,19 +223,41 @@ public final class RpcClient implements AutoCloseable {
     public RpcClientCall open(String method, RpcOptions options, Runnable news) throws RpcException {
         StackRoom.ensure();
         checkName(method);
-        long deadlineNanos = options.deadlineNanos();
-        ClientConnection.Start start = new ClientConnection.Start(method, options.metadata().encoded(), null, false,
-                deadlineNanos, 0, 0, false);
-        Backoff backoff = new Backoff(deadlineNanos);
+        ClientConnection.Start start = streamed(method, options);
+        Backoff backoff = new Backoff(start.deadlineNanos(), options.retryTime());
         while (true) {
             CallStream stream = begin(connection(backoff), start, news);
             if (!stream.isNotBegun() || stream.code() < 0) {
                 return new RpcClientCall(stream);
             }
-            if (!backoff.pause()) {
+            if (!backoff.pauseAfter(stream, false)) {
                 throw failure(stream);
             }
         }
+    }
+
+    /**
+     * Begins a call with any number of requests and answers, as {@link #open(String, RpcOptions, Runnable)}, if that
+     * needs no wait.
+     *
+     * @param method its name
+     * @param options deadline, metadata; idempotence makes no difference
+     * @param news run whenever something has come, perhaps before this returns, as there
+     * @return the call, to be closed; null if there is no connection, the server has no place for one more call, or
+     *         takes nothing now: then nothing has happened
+     * @throws RpcException if it cannot begin
+     */
+    public RpcClientCall tryOpen(String method, RpcOptions options, Runnable news) throws RpcException {
+        StackRoom.ensure();
+        checkName(method);
+        ClientConnection connection = current;
+        CallStream stream = connection == null ? null : tryBegin(connection, streamed(method, options), news);
+        return stream == null ? null : new RpcClientCall(stream);
+    }
+
+    private static ClientConnection.Start streamed(String method, RpcOptions options) {
+        return new ClientConnection.Start(method, options.metadata().encoded(), null, false, options.deadlineNanos(),
+                0, 0, false);
     }
 
     private static void checkName(String method) {
@@ -211,9 +275,24 @@ public final class RpcClient implements AutoCloseable {
             throw interrupted();
         } catch (IOException e) {
             throw unavailable(e.getMessage(), e);
-        } catch (org.rdmasockets.internal.rpc.call.MessageTooLong e) {
+        } catch (MessageTooLong e) {
             throw new RpcException(RpcStatus.RESOURCE_EXHAUSTED, e.getMessage());
         }
+    }
+
+    /** Likewise without a wait; null if it would wait. */
+    static CallStream tryBegin(ClientConnection connection, ClientConnection.Start start, Runnable news)
+            throws RpcException {
+        try {
+            return connection.tryBegin(start, news);
+        } catch (MessageTooLong e) {
+            throw new RpcException(RpcStatus.RESOURCE_EXHAUSTED, e.getMessage());
+        }
+    }
+
+    /** The connection of the moment, perhaps one that is over; null before the first. */
+    ClientConnection current() {
+        return current;
     }
 
     /** The exception for a caller whose thread was interrupted; the interrupt status stays set. */
@@ -298,7 +377,7 @@ public final class RpcClient implements AutoCloseable {
         synchronized (numbers) {
             for (Number one = numbers.following; one != numbers;) {
                 Number following = one.following;
-                if (one.untilNanos - now < 0) {
+                if (one.untilNanos != Long.MAX_VALUE && one.untilNanos - now < 0) {
                     unlink(one);
                 }
                 one = following;
@@ -327,7 +406,7 @@ public final class RpcClient implements AutoCloseable {
     }
 
     private void retryOrThrow(Backoff backoff, IOException e) throws RpcException {
-        if (closed || !backoff.pause()) {
+        if (closed || !backoff.pauseAfterConnect()) {
             throw unavailable("no connection to the server: " + e.getMessage(), e);
         }
     }
@@ -342,18 +421,43 @@ public final class RpcClient implements AutoCloseable {
         StackRoom.ensure();
         ClientConnection connection = current;
         if (connection == null || !connection.isOpen()) {
-            connect(new Backoff(NanoTimes.after(limit)));
+            connect(new Backoff(NanoTimes.after(limit), null));
         }
     }
 
     /**
-     * Tells whether a call would begin without waiting for a connection.
+     * Tells whether a call would begin without waiting for a connection. While no call reads, the client does: so it
+     * hears of the server's end also between calls.
      *
      * @return false before the first, and when the server leaves or is gone
      */
     public boolean isConnected() {
         ClientConnection connection = current;
         return connection != null && connection.isOpen();
+    }
+
+    /** Tells the watcher of a state, unless it was the last one. */
+    private void tell(Connectivity now) {
+        if (watcher == null) {
+            return;
+        }
+        synchronized (stateLock) { // else the watcher may hear of two in the wrong order
+            if (state != now) {
+                state = now;
+                watcher.accept(now);
+            }
+        }
+    }
+
+    /** New calls need another connection than this one. */
+    private void ended(ClientConnection connection) {
+        if (current == connection) {
+            synchronized (stateLock) {
+                if (state == Connectivity.READY && !connection.isOpen()) { // else another one is being made already
+                    tell(Connectivity.IDLE);
+                }
+            }
+        }
     }
 
     private ClientConnection connect(Backoff backoff) throws IOException {
@@ -374,8 +478,11 @@ public final class RpcClient implements AutoCloseable {
                 if (connection != null && connection.isLost()) {
                     connection.close(); // again: it was lost, perhaps where no stack was left to end it
                 }
-                connection = greet(backoff);
+                connection = make(backoff);
                 current = connection;
+                tell(Connectivity.READY);
+                connection.watch(this::ended);
+                ended(connection); // it may have ended before it was current
                 if (closed) {
                     connection.close();
                 }
@@ -383,6 +490,20 @@ public final class RpcClient implements AutoCloseable {
             return connection;
         } finally {
             connecting.unlock();
+        }
+    }
+
+    private ClientConnection make(Backoff backoff) throws IOException {
+        tell(Connectivity.CONNECTING);
+        boolean made = false;
+        try {
+            ClientConnection connection = greet(backoff);
+            made = true;
+            return connection;
+        } finally {
+            if (!made) {
+                tell(Connectivity.FAILED);
+            }
         }
     }
 
@@ -398,7 +519,7 @@ public final class RpcClient implements AutoCloseable {
         synchronized (numbers) {
             sentUpTo = lastNumber;
         }
-        long end = System.nanoTime() + Math.min(ATTEMPT_NANOS, backoff.left());
+        long end = System.nanoTime() + backoff.attemptNanos();
         Carrier carrier = connector.connect(Math.max(1, end - System.nanoTime()));
         backoff.greeted = carrier;
         greeting = backoff;
@@ -416,20 +537,42 @@ public final class RpcClient implements AutoCloseable {
 
     /** How often, and how long, something is tried. */
     final class Backoff {
-        /** When the time is over, by {@code System.nanoTime}. */
-        final long deadlineNanos;
+        /** When the call is over, by {@code System.nanoTime}; {@code Long.MAX_VALUE} for never. */
+        private final long deadlineNanos;
+        /** Until when a call is made again that the server has refused, or has answered as unavailable. */
+        private final long refusedUntil;
+        /** Until when connecting is tried again. */
+        private long connectUntil;
+        /** Whether the call has a time of its own for that. */
+        private final boolean ownTime;
+        /** A call with its own time was made again without a pause, as each is once. */
+        private boolean madeAgain;
         private long pauseNanos = FIRST_PAUSE_NANOS;
         private volatile boolean givenUp;
         /** The carrier whose server has not greeted yet, null for none. */
         private volatile Carrier greeted;
 
-        /** For a call with a deadline; without one, for as long as the client tries. */
-        Backoff(long deadlineNanos) {
-            this.deadlineNanos = deadlineNanos == Long.MAX_VALUE ? System.nanoTime() + retryNanos : deadlineNanos;
+        /** For a call with a deadline, or none, that has a time of its own to connect, or the client's: null. */
+        Backoff(long deadlineNanos, Duration retryTime) {
+            refusedUntil = deadlineNanos == Long.MAX_VALUE ? NanoTimes.after(retryNanos) : deadlineNanos;
+            ownTime = retryTime != null;
+            this.deadlineNanos = ownTime ? deadlineNanos : refusedUntil;
+            connectUntil = ownTime ? Math.min(deadlineNanos, NanoTimes.after(retryTime)) : refusedUntil;
         }
 
+        /** The last time at which the call may be made again. */
+        long untilNanos() {
+            return Math.max(refusedUntil, connectUntil);
+        }
+
+        /** The time until the deadline, in nanoseconds. */
         long left() {
-            return deadlineNanos - System.nanoTime();
+            return deadlineNanos == Long.MAX_VALUE ? NanoTimes.nanos(FOR_EVER) : deadlineNanos - System.nanoTime();
+        }
+
+        /** How long one attempt to connect may take. */
+        long attemptNanos() {
+            return Math.min(left(), ownTime ? Math.min(ATTEMPT_NANOS, retryNanos) : ATTEMPT_NANOS);
         }
 
         /** Ends it, after the pause that goes on, and the wait for a server's greeting now. */
@@ -445,11 +588,31 @@ public final class RpcClient implements AutoCloseable {
             }
         }
 
+        /** Pauses before the next attempt to connect; false if there is none. */
+        boolean pauseAfterConnect() throws RpcException {
+            return pause(connectUntil);
+        }
+
+        /** Pauses before a call is made again that has failed so; false if it is not made again. */
+        boolean pauseAfter(CallStream failed, boolean idempotent) throws RpcException {
+            if (failed.code() == Code.RESOURCE_EXHAUSTED || !failed.isLost() && !failed.isNotBegun()) {
+                return pause(refusedUntil);
+            }
+            if (ownTime && failed.isLost() && !idempotent) {
+                connectUntil = System.nanoTime(); // it asks for its answer, and waits for no other server
+            }
+            if (ownTime && !madeAgain) {
+                madeAgain = true;
+                return !closed && !givenUp && left() > 0;
+            }
+            return pause(connectUntil);
+        }
+
         /** Pauses, each time longer; false if there is no time for that, it was given up, or the client is closed. */
-        boolean pause() throws RpcException {
+        private boolean pause(long untilNanos) throws RpcException {
             long nanos = pauseNanos / 2 + ThreadLocalRandom.current().nextLong(pauseNanos);
             pauseNanos = Math.min(2 * pauseNanos, LONGEST_PAUSE_NANOS);
-            if (closed || givenUp || nanos >= left()) {
+            if (closed || givenUp || untilNanos != Long.MAX_VALUE && nanos >= untilNanos - System.nanoTime()) {
                 return false;
             }
             try {
@@ -505,6 +668,7 @@ public final class RpcClient implements AutoCloseable {
         private RpcDatagrams datagrams;
         private int maxMessage = MAX_MESSAGE;
         private Duration retryTime = Duration.ofSeconds(30);
+        private Consumer<Connectivity> watcher;
 
         private Builder() {}
 
@@ -559,6 +723,19 @@ public final class RpcClient implements AutoCloseable {
         }
 
         /**
+         * Tells of each change of the connection's state, one at a time, in their order, also between calls. Without
+         * this, none is told.
+         *
+         * @param told gets the new state, on a thread that others need: it neither blocks nor throws, nor calls the
+         *        client
+         * @return this
+         */
+        public Builder onState(Consumer<Connectivity> told) {
+            watcher = Objects.requireNonNull(told);
+            return this;
+        }
+
+        /**
          * Connects, once. Of a name, all addresses are tried in turn; they are looked up again whenever the client
          * connects.
          *
@@ -584,8 +761,8 @@ public final class RpcClient implements AutoCloseable {
 
         /** Connects by other means. */
         RpcClient connect(Connector connector) throws IOException {
-            RpcClient client = new RpcClient(connector, maxMessage, NanoTimes.nanos(retryTime));
-            client.connect(client.new Backoff(Long.MAX_VALUE));
+            RpcClient client = new RpcClient(connector, this);
+            client.connect(client.new Backoff(Long.MAX_VALUE, null));
             return client;
         }
 
@@ -597,7 +774,7 @@ public final class RpcClient implements AutoCloseable {
          * @return the client
          */
         public RpcClient unconnected(InetSocketAddress server) {
-            return new RpcClient(connector(server), maxMessage, NanoTimes.nanos(retryTime));
+            return new RpcClient(connector(server), this);
         }
 
         private Connector connector(InetSocketAddress server) {

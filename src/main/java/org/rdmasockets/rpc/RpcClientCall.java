@@ -40,10 +40,27 @@ public final class RpcClientCall implements AutoCloseable {
         }
     }
 
-    /** Says that no request follows. Idempotent. */
+    /**
+     * Sends a request, if that needs no wait.
+     *
+     * @param request not kept
+     * @return false if the server or the connection takes nothing now: then nothing was sent. True also if the call is
+     *         over: {@link #receive} and {@link #failure} tell
+     * @throws RpcException {@link RpcStatus#RESOURCE_EXHAUSTED} if it is longer than the server takes
+     */
+    public boolean trySend(byte[] request) throws RpcException {
+        StackRoom.ensure();
+        try {
+            return stream.trySend(request);
+        } catch (MessageTooLong e) {
+            throw new RpcException(RpcStatus.RESOURCE_EXHAUSTED, e.getMessage());
+        }
+    }
+
+    /** Says that no request follows. Idempotent, does not wait. */
     public void halfClose() {
         StackRoom.ensure();
-        stream.send(null, null, true);
+        stream.halfClose();
     }
 
     /**

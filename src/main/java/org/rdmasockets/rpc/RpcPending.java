@@ -55,9 +55,23 @@ public final class RpcPending {
         }
     }
 
+    /** Begins if that needs no wait; false if it has not begun. */
+    boolean tryStart() throws RpcException {
+        ClientConnection to = client.current();
+        boolean begun = false;
+        try {
+            begun = to != null && to.isOpen() && beginOn(to, false, false);
+            return begun;
+        } finally {
+            if (!begun) {
+                over();
+            }
+        }
+    }
+
     private RpcClient.Backoff backoff() {
         if (backoff == null) {
-            backoff = client.new Backoff(deadlineNanos);
+            backoff = client.new Backoff(deadlineNanos, options.retryTime());
             if (cancelled) {
                 backoff.giveUp();
             }
@@ -72,17 +86,27 @@ public final class RpcPending {
                 && (number == null || to.serverInstance() != connection.serverInstance())) {
             return false; // without its number it could run twice
         }
+        return beginOn(to, repeat, true);
+    }
+
+    /** Begins on a connection; false if it would have to wait, and may not. */
+    private boolean beginOn(ClientConnection to, boolean repeat, boolean waits) throws RpcException {
         connection = to;
         if (!repeat && !options.idempotent()) {
             over();
-            number = client.number(backoff().deadlineNanos);
+            number = client.number(backoff().untilNanos());
         }
         boolean numbered = number != null;
-        stream = RpcClient.begin(to, new ClientConnection.Start(method, metadata, request, true, deadlineNanos,
-                numbered ? number.value : 0, numbered ? client.answered() : 0, repeat),
-                told == null ? null : this::onNews);
+        ClientConnection.Start start = new ClientConnection.Start(method, metadata, request, true, deadlineNanos,
+                numbered ? number.value : 0, numbered ? client.answered() : 0, repeat);
+        Runnable news = told == null ? null : this::onNews;
+        CallStream begun = waits ? RpcClient.begin(to, start, news) : RpcClient.tryBegin(to, start, news);
+        if (begun == null) {
+            return false;
+        }
+        stream = begun;
         if (numbered) {
-            stream.onEnd(number);
+            begun.onEnd(number);
         }
         if (cancelled) {
             cancel();
@@ -184,7 +208,7 @@ public final class RpcPending {
 
     private void makeAgain(CallStream failed) throws RpcException {
         boolean unknown = failed.isLost();
-        if (!backoff().pause()) {
+        if (!backoff().pauseAfter(failed, options.idempotent())) {
             throw RpcClient.failure(failed);
         }
         if (!begin(unknown)) {

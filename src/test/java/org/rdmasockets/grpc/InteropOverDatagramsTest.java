@@ -4,7 +4,6 @@ import io.grpc.ManagedChannelBuilder;
 import io.grpc.ServerBuilder;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.time.Duration;
 
 /** Over sessions over datagram sockets of this library. */
 class InteropOverDatagramsTest extends InteropContract {
@@ -15,7 +14,6 @@ class InteropOverDatagramsTest extends InteropContract {
 
     @Override
     ManagedChannelBuilder<?> channel(int port) {
-        return RdmaChannelBuilder.forTarget("dns:///127.0.0.1:" + port).datagrams()
-                .retryTime(Duration.ofSeconds(3)); // a datagram is never refused
+        return RdmaChannelBuilder.forTarget("dns:///127.0.0.1:" + port).datagrams();
     }
 }

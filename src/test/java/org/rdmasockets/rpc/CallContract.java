@@ -607,6 +607,15 @@ abstract class CallContract {
     }
 
     @Test
+    void aClientHearsOfTheEndOfItsServerBetweenCalls() throws Exception {
+        RpcServer server = serve(echo());
+        RpcClient client = client(server);
+        assertArrayEquals(PING, client.call("echo", PING));
+        server.close();
+        Await.until("the client knows that its server has gone", () -> !client.isConnected(), client::toString);
+    }
+
+    @Test
     void aClosedClientEndsItsCalls() throws Exception {
         RpcClient client = client(serve(echo().unary("wait", (request, call) -> {
             Thread.sleep(Duration.ofHours(1));

@@ -2,6 +2,7 @@ package org.rdmasockets.rpc;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,6 +14,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -285,6 +287,77 @@ class RpcPendingTest {
         pending.cancel();
         assertEquals(RpcStatus.CANCELLED, failure(pending).status());
         assertEquals(1, runs.get());
+    }
+
+    /** One more connection asks for the answer; a call that may run again waits for another server. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aLostCallWithItsOwnTimeWaitsForAServerOnlyIfItMayRunAgain(boolean idempotent) throws Exception {
+        RpcPending pending = begin(client(), RpcOptions.DEFAULT.idempotent(idempotent).retryTime(Duration.ofDays(1)));
+        target = null;
+        int before = attempts.get();
+        carrier.close();
+        if (idempotent) {
+            Await.until("the client tries to connect", () -> attempts.get() >= before + 3);
+            assertEquals(0, told.get());
+            target = serve();
+            Await.until("the method runs again", () -> runs.get() == 2);
+            mayEnd.release(2);
+            assertArrayEquals(REQUEST, end(pending));
+        } else {
+            assertEquals(RpcStatus.UNAVAILABLE, failure(pending).status());
+            assertEquals(before + 1, attempts.get());
+        }
+    }
+
+    @Test
+    void aCallWithNoTimeToTryAgainIsAnsweredOverOneMoreConnection() throws Exception {
+        RpcClient client = client();
+        RpcPending pending = begin(client, RpcOptions.DEFAULT.retryTime(Duration.ZERO));
+        Carrier lost = carrier;
+        lost.close();
+        Await.until("another connection", () -> carrier != lost);
+        mayEnd.release();
+        assertArrayEquals(REQUEST, end(pending));
+        assertEquals(1, runs.get());
+        target = null;
+        carrier.close();
+        Await.until("the client knows that its connection has gone", () -> !client.isConnected());
+        int before = attempts.get();
+        assertEquals(RpcStatus.UNAVAILABLE, assertThrows(RpcException.class, () -> client.call("run", REQUEST,
+                RpcOptions.DEFAULT.retryTime(Duration.ZERO))).status());
+        assertEquals(before + 1, attempts.get());
+    }
+
+    @Test
+    void aTryThatWouldHaveToWaitBeginsNothing() throws Exception {
+        RpcServer server = serve(RpcServer.builder().maxCallsPerConnection(2));
+        target = server;
+        RpcClient.Builder builder = RpcClient.builder();
+        List<RpcClient.Connectivity> states = Collections.synchronizedList(new ArrayList<>());
+        RpcClient client = builder.onState(states::add).connect(this::connect);
+        resources.add(client);
+        RpcPending one = client.tryBegin("run", REQUEST, RpcOptions.DEFAULT, told::incrementAndGet);
+        RpcPending two = client.tryBegin("run", REQUEST, RpcOptions.DEFAULT, told::incrementAndGet);
+        Await.until("both run", () -> runs.get() == 2);
+        told.set(0);
+        assertNull(client.tryBegin("run", REQUEST, RpcOptions.DEFAULT, told::incrementAndGet));
+        assertNull(client.tryOpen("run", RpcOptions.DEFAULT, told::incrementAndGet));
+        assertEquals(0, told.get());
+        assertEquals(2, client.numbered());
+        mayEnd.release(2);
+        assertArrayEquals(REQUEST, one.await());
+        assertArrayEquals(REQUEST, two.await());
+        try (RpcClientCall unknown = client.tryOpen("unknown", RpcOptions.DEFAULT, told::incrementAndGet)) {
+            assertEquals(RpcStatus.UNIMPLEMENTED, assertThrows(RpcException.class, unknown::receive).status());
+        }
+        target = null;
+        carrier.close();
+        Await.until("the client tells so", () -> states.contains(RpcClient.Connectivity.IDLE), states::toString);
+        assertNull(client.tryBegin("run", REQUEST, RpcOptions.DEFAULT, told::incrementAndGet));
+        assertThrows(IOException.class, () -> client.connect(Duration.ofSeconds(1)));
+        assertEquals(List.of(RpcClient.Connectivity.CONNECTING, RpcClient.Connectivity.READY,
+                RpcClient.Connectivity.IDLE, RpcClient.Connectivity.CONNECTING, RpcClient.Connectivity.FAILED), states);
     }
 
     @Test

@@ -12,8 +12,6 @@ abstract class CallConnection {
     static final int WINDOW = 256 << 10;
     /** How long an unknown client may take for its first frame. */
     static final long HELLO_NANOS = 10_000_000_000L;
-    /** Longest wait of what could go later. */
-    private static final long SOON_NANOS = 1_000_000;
     /** The version of the protocol, the same at both ends. */
     static final int VERSION = 2;
     private static final int LEAST_WINDOW = 1024;
@@ -213,9 +211,9 @@ abstract class CallConnection {
         }
     }
 
-    /** Sends without a long wait: what finds no room goes later, on a thread of its own. */
+    /** Sends without a wait: what finds no room goes later, on a thread of its own. */
     final void sendSoon(Frame frame) {
-        if (!sendOrFail(frame, null, System.nanoTime() + SOON_NANOS)) {
+        if (!sendOrFail(frame, null, System.nanoTime())) {
             Thread.startVirtualThread(() -> sendOrFail(frame));
         }
     }

@@ -355,6 +355,6 @@ public final class CallServer implements AutoCloseable {
         shutdown();
         connections.forEach(connection -> connection.fail(new IOException("the server is closed")));
         // Calls are left whose clients might come back for the answer, perhaps over another connection.
-        running.forEach(call -> call.finish(Code.CANCELLED, "the server is closed", null, null));
+        running.forEach(call -> call.finish(Code.UNAVAILABLE, "the server is closed", null, null));
     }
 }

@@ -413,6 +413,38 @@ public final class CallStream {
         return sent;
     }
 
+    /** Sends a message, if that needs no wait: false if there is no room now. True if the call is over. */
+    public boolean trySend(byte[] message) {
+        connection.checkLength(message);
+        synchronized (this) {
+            if (outputEnded) {
+                return true;
+            }
+            if (room <= 0) {
+                return false;
+            }
+            room -= weight(message);
+        }
+        boolean sent = connection.sendOrFail(new Frame(Frame.MESSAGE, 0, id, message), this, System.nanoTime());
+        if (!sent) {
+            synchronized (this) {
+                room += weight(message);
+            }
+        }
+        return sent;
+    }
+
+    /** Client: no message follows. What finds no room goes later. */
+    public void halfClose() {
+        synchronized (this) {
+            if (outputEnded) {
+                return;
+            }
+            outputEnded = true;
+        }
+        connection.sendSoon(new Frame(Frame.MESSAGE, Frame.LAST, id));
+    }
+
     /**
      * Whether a server's remembered call has sent a message before its end: a client that repeats the call cannot get
      * that.

@@ -11,6 +11,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 
 /**
  * A client's end. Callers that wait take turns reading; while none does, a virtual thread reads for listeners and for
@@ -20,6 +21,8 @@ public final class ClientConnection extends CallConnection {
     /** How many bytes name a client. */
     public static final int IDENTITY_BYTES = 16;
 
+    /** If no thread has read for so long, one does until the connection ends, or a caller waits. */
+    private static final long QUIET_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** More places than any client takes, and few enough to be added to. */
     private static final int MOST_PLACES = 1 << 28;
 
@@ -40,9 +43,14 @@ public final class ClientConnection extends CallConnection {
     final Object turns = new Object();
     /** How many frames have come in the last message; the reader only. */
     private int together;
+    /** How often a thread has read, and how often one had to stand; changed by the reader, and under turns. */
+    private int readCount;
+    private int standCount;
+    /** Told that no new call begins here, null for none; guarded by turns, as the next. */
+    private Consumer<ClientConnection> watcher;
     /** How many threads wait for a place; guarded by turns. */
     private int placeless;
-    /** Reads for listeners and for threads that wait for a place; null while there is none. Guarded by turns. */
+    /** Reads for listeners, for threads that wait for a place, and when no other does; null while there is none. */
     private Thread background;
 
     /**
@@ -108,19 +116,45 @@ public final class ClientConnection extends CallConnection {
                     unsent(start));
             return call;
         }
+        if (!sendPlaced(call, start, listener, start.deadlineNanos())) {
+            call.end(Code.DEADLINE_EXCEEDED, "the time was over before the connection could take one more call", null,
+                    unsent(start));
+            call.signal();
+        }
+        return call;
+    }
+
+    /**
+     * Begins a call as {@link #begin}, if there is a place for it, and with a listener if there is room in the
+     * connection, too: null if it would have to wait, and then nothing has begun.
+     */
+    public CallStream tryBegin(Start start, Runnable listener) {
+        checkLength(start.message());
+        if (!places.tryAcquire()) {
+            return null;
+        }
+        CallStream call = new CallStream(this, nextCall.incrementAndGet(), start.method(), start.deadlineNanos());
+        if (sendPlaced(call, start, listener, listener == null ? start.deadlineNanos() : System.nanoTime())) {
+            return call;
+        }
+        call.end(Code.UNAVAILABLE, "the connection could not take one more call at once", null, unsent(start));
+        return null;
+    }
+
+    /** Sends a call that has a place, until a time; false if it was not sent, and has no place any more. */
+    private boolean sendPlaced(CallStream call, Start start, Runnable listener, long untilNanos) {
         try {
             calls.put(call.id, call);
             if (isOpen()) { // after it can be seen: pairs with over
-                send(call, start, listener);
-            } else {
-                over(call);
-                call.end(Code.UNAVAILABLE, "the server leaves", null, unsent(start));
+                return send(call, start, listener, untilNanos);
             }
+            over(call);
+            call.end(Code.UNAVAILABLE, "the server leaves", null, unsent(start));
         } catch (Throwable e) {
             over(call);
             throw e;
         }
-        return call;
+        return true;
     }
 
     /** How a call ends that was not sent: it has not begun, but one that repeats a lost call may have run before. */
@@ -128,7 +162,7 @@ public final class ClientConnection extends CallConnection {
         return start.repeat() ? -1 : Frame.NOT_BEGUN;
     }
 
-    private void send(CallStream call, Start start, Runnable listener) {
+    private boolean send(CallStream call, Start start, Runnable listener, long untilNanos) {
         if (listener != null) {
             call.listen(listener);
         }
@@ -145,15 +179,14 @@ public final class ClientConnection extends CallConnection {
         frame.answered = start.answered();
         frame.value = call.microsLeft();
         call.sentWithCall(start.message(), start.last());
-        if (!sendOrFail(frame, call, start.deadlineNanos())) {
+        if (!sendOrFail(frame, call, untilNanos)) {
             over(call);
-            call.end(Code.DEADLINE_EXCEEDED, "the time was over before the connection could take one more call", null,
-                    unsent(start));
-            call.signal();
+            return false;
         }
         if (failure() != null) {
             lose(call, failure());
         }
+        return true;
     }
 
     /** Waits for a place; false if the time is over. Meanwhile one thread reads: calls that none waits for may end. */
@@ -218,6 +251,7 @@ public final class ClientConnection extends CallConnection {
                 standing.remove(who);
                 return true;
             }
+            standCount++;
             standing.add(who);
             return false;
         }
@@ -271,6 +305,7 @@ public final class ClientConnection extends CallConnection {
                 count++;
             }
             together = count;
+            readCount++;
         } catch (SocketTimeoutException e) {
             return untilNanos - System.nanoTime() > 0; // it was woken up, perhaps in place of the previous reader
         } catch (InterruptedIOException e) {
@@ -326,13 +361,21 @@ public final class ClientConnection extends CallConnection {
     }
 
     private void readWhileOpen(Thread me) {
+        int seen = -1;
+        int seenStanding = 0;
         while (failure() == null) {
             boolean mine;
+            boolean watches;
             synchronized (turns) {
-                mine = needsBackground() && (reading == null || reading == me);
+                watches = watcher != null;
+                // While callers come it leaves the turn to them: their answers need no other thread then.
+                boolean quiet = watches && (reading == me ? standCount == seenStanding : readCount == seen);
+                mine = (reading == null || reading == me) && (needsBackground() || quiet);
                 if (mine) {
                     reading = me;
                 }
+                seen = readCount;
+                seenStanding = standCount;
             }
             try {
                 if (mine) {
@@ -340,11 +383,37 @@ public final class ClientConnection extends CallConnection {
                     letOthersCall();
                 } else {
                     leaveTurn(me); // if it was handed on to this thread when it was not needed any more
-                    LockSupport.park(this);
+                    if (watches) {
+                        LockSupport.parkNanos(this, QUIET_NANOS);
+                    } else {
+                        LockSupport.park(this);
+                    }
                 }
             } catch (IOException e) {
                 Thread.interrupted(); // an interrupt of this thread has no meaning
             }
+        }
+    }
+
+    /**
+     * Has a thread read from now on whenever no other does for a while, so that the end of the connection is known
+     * between calls; it is told, perhaps twice, when no new call begins here. On the thread that finds it out: it must
+     * neither block nor throw.
+     */
+    public void watch(Consumer<ClientConnection> told) {
+        synchronized (turns) {
+            watcher = told;
+        }
+        letBackgroundRead();
+    }
+
+    private void tellWatcher() {
+        Consumer<ClientConnection> told;
+        synchronized (turns) {
+            told = watcher;
+        }
+        if (told != null) {
+            told.accept(this);
         }
     }
 
@@ -357,6 +426,7 @@ public final class ClientConnection extends CallConnection {
         leaving = true;
         if (first) {
             openPlaces();
+            tellWatcher();
         }
         closeIfDone();
     }
@@ -426,6 +496,11 @@ public final class ClientConnection extends CallConnection {
         }
         openPlaces();
         LockSupport.unpark(reader);
+        try {
+            tellWatcher(); // first: a caller that hears of the end finds the state changed
+        } catch (RuntimeException | Error e) {
+            LockSupport.unpark(reader); // the calls are to hear of the end all the same
+        }
         for (CallStream call : calls.values()) {
             try {
                 lose(call, reason);

@@ -120,6 +120,10 @@ public final class EndpointCarrier implements Carrier {
             lock(deadlineNanos);
         }
         try {
+            if (longRegion != null && longPending.isDone()) {
+                longRegion.close();
+                longRegion = null;
+            }
             awaitSlot(deadlineNanos);
             if (size <= SLOT_BYTES) {
                 while (!gather(frame, size)) {

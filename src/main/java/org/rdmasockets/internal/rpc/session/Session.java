@@ -188,6 +188,11 @@ final class Session {
         finQueued = true;
     }
 
+    /** Asks the peer for a sign of life, with the packets that go out next. */
+    void ask() {
+        pingWanted = true;
+    }
+
     /** The next message; null if none is there. */
     byte[] poll() {
         byte[] message = inbox.poll();

@@ -7,8 +7,10 @@ import java.net.ConnectException;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
+import java.net.PortUnreachableException;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
+import java.nio.channels.DatagramChannel;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
@@ -62,6 +64,11 @@ public final class SessionHub {
     private static final int HELD_MESSAGES = 16;
     /** How long a session may hold what others need before its message is whole. */
     private static final long HOLD_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    /** A client asks a server that has said nothing for so long for a sign of life. */
+    private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** If none comes in so long, the client looks whether a program has the server's port yet, and then seldom. */
+    private static final int OVERDUE_MILLIS = 100;
 
     /** No channel: that would be closed by an interrupt of any thread that sends. */
     private final DatagramSocket socket;
@@ -210,7 +217,7 @@ public final class SessionHub {
 
     /**
      * Connects by a bound socket that is used for nothing else and ends with this; no longer message of a call comes
-     * back. Throws {@code ConnectException} if no server answers in time.
+     * back. Throws {@code ConnectException} if no server answers in time, at once if no program has its port.
      */
     public static Carrier connect(DatagramSocket socket, InetSocketAddress to, int maxMessage, long limitNanos)
             throws IOException {
@@ -264,12 +271,17 @@ public final class SessionHub {
                     Session session = new Session(own, in.sender, payloadBytes, maxMessage, WAITING_BYTES,
                             System.nanoTime());
                     SessionCarrier carrier = new SessionCarrier(session, to, null);
+                    carrier.heard(System.nanoTime());
                     sessions.put(own, carrier);
                     return carrier;
                 }
             }
             if (System.nanoTime() - heard >= TimeUnit.MILLISECONDS.toNanos(waitMillis)) {
                 waitMillis = Math.min(2 * waitMillis, 1000);
+                if (isRefused(to)) {
+                    throw new ConnectException("Connection refused: no program has the UDP port of " + to
+                            + "; start the server there, with datagrams()");
+                }
             }
             if (deadlineNanos - System.nanoTime() <= 0) {
                 throw new ConnectException("no server of calls answers at " + to + " over datagrams");
@@ -286,6 +298,60 @@ public final class SessionHub {
             return false;
         }
         return packet.getPort() == from.getPort() && in.read(buffer.clear().limit(packet.getLength()));
+    }
+
+    /**
+     * Whether the kernel of the server's host says that no program has its port. A socket of its own asks by a first
+     * packet, which a server answers and does not remember; a stranger would have to guess that socket's port to lie.
+     * False where shared memory leads to the server: its port may be one of another network then.
+     */
+    private boolean isRefused(InetSocketAddress to) {
+        if (transport().equals(Transport.SHARED_MEMORY.name())) {
+            return false;
+        }
+        Packet first = new Packet();
+        first.kind = Packet.INIT;
+        first.sender = random.nextLong();
+        ByteBuffer buffer = ByteBuffer.allocate(PACKET_BYTES);
+        first.write(buffer, new byte[COOKIE_BYTES], 0, COOKIE_BYTES);
+        try (DatagramChannel channel = DatagramChannel.open()) {
+            channel.connect(to);
+            DatagramSocket asking = channel.socket();
+            asking.setSoTimeout(OVERDUE_MILLIS);
+            asking.send(new DatagramPacket(buffer.array(), buffer.limit(), to));
+            asking.receive(new DatagramPacket(buffer.array(), buffer.capacity()));
+            return false;
+        } catch (PortUnreachableException e) {
+            return true;
+        } catch (IOException | RuntimeException e) {
+            return false; // it is silent, or cannot be asked
+        }
+    }
+
+    /** A client's session has had no sign of life. */
+    private void look(SessionCarrier one) {
+        if (isRefused(one.address)) {
+            lock.lock();
+            try {
+                one.session.fail("no program has the server's port " + one.address + " any more");
+                one.pump(System.nanoTime());
+                one.signal();
+            } finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    /** The name of the transport over which the last packet came or went. */
+    private String transport() {
+        if (socket instanceof RdmaDatagramSocket rdma) {
+            try {
+                lastTransport = rdma.getOption(RdmaSocketOptions.TRANSPORT).name();
+            } catch (IOException e) {
+                // Closed: as it was before.
+            }
+        }
+        return lastTransport;
     }
 
     // Packets in.
@@ -367,6 +433,7 @@ public final class SessionHub {
             dropped++;
             in.kind = Packet.ACK; // its acknowledgements of packets the other way count
         }
+        carrier.heard(now);
         try {
             carrier.session.receive(in, now);
         } catch (Error e) {
@@ -654,6 +721,9 @@ public final class SessionHub {
         private SessionCarrier nextSoon;
         /** The thread that receives, or the next one, gets a {@code SocketTimeoutException}. */
         private boolean wakeup;
+        /** A client: when it asks for a sign of life, and when it looks for one in vain; MAX_VALUE for never. */
+        private long askAt = Long.MAX_VALUE;
+        private long overdueAt = Long.MAX_VALUE;
 
         SessionCarrier(Session session, InetSocketAddress address, Origin origin) {
             this.session = session;
@@ -663,7 +733,30 @@ public final class SessionHub {
 
         private long deadline() {
             long own = confirmed || origin == null ? session.deadline() : Long.MAX_VALUE;
-            return gone ? Long.MAX_VALUE : Math.min(own, endsAt);
+            return gone ? Long.MAX_VALUE : Math.min(Math.min(own, endsAt), Math.min(askAt, overdueAt));
+        }
+
+        /** A packet has come. */
+        private void heard(long now) {
+            if (!server) {
+                askAt = now + QUIET_NANOS;
+                overdueAt = Long.MAX_VALUE;
+            }
+        }
+
+        /** A client, before it sends what is to be sent: asks a silent server whether it is there. */
+        private void ask(long now) {
+            if (askAt <= now) {
+                session.ask();
+                askAt = Long.MAX_VALUE;
+                overdueAt = Math.min(overdueAt, now + TimeUnit.MILLISECONDS.toNanos(OVERDUE_MILLIS));
+            } else if (overdueAt == Long.MAX_VALUE && !session.isSettled()) {
+                overdueAt = now + TimeUnit.MILLISECONDS.toNanos(OVERDUE_MILLIS); // what it sends is answered
+            }
+            if (overdueAt <= now) {
+                overdueAt = now + QUIET_NANOS;
+                Thread.ofVirtual().name("rdma-rpc-session-look").start(() -> look(this));
+            }
         }
 
         /** Counts what has arrived and was not taken; lock held. */
@@ -684,6 +777,9 @@ public final class SessionHub {
 
         /** Sends what is to be sent now; lock held. */
         private void pump(long now) {
+            if (!server && !gone) {
+                ask(now);
+            }
             while (session.next(out, now)) {
                 try {
                     transmit(address);
@@ -814,14 +910,7 @@ public final class SessionHub {
 
         @Override
         public String transport() {
-            if (socket instanceof RdmaDatagramSocket rdma) {
-                try {
-                    lastTransport = rdma.getOption(RdmaSocketOptions.TRANSPORT).name();
-                } catch (IOException e) {
-                    // Closed: as it was before.
-                }
-            }
-            return lastTransport;
+            return SessionHub.this.transport();
         }
 
         @Override
