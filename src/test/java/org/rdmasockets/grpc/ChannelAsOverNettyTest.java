@@ -251,9 +251,9 @@ class ChannelAsOverNettyTest {
         CountDownLatch idleHears = change(idle, ConnectivityState.READY);
         CountDownLatch busyHears = change(busy, ConnectivityState.READY);
         ending.call();
-        assertEquals(Status.Code.UNAVAILABLE, unary.get().getCode());
-        assertEquals(Status.Code.UNAVAILABLE, stream.get().getCode());
-        assertEquals(Status.Code.UNAVAILABLE, blocked.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS));
+        assertEnded(unary.get().getCode());
+        assertEnded(stream.get().getCode());
+        assertEnded(blocked.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS));
         await(busyHears, "the state of the channel with calls changes");
         await(idleHears, "the state of the channel without calls changes");
         awaitState(idle, ConnectivityState.IDLE);
@@ -262,6 +262,12 @@ class ChannelAsOverNettyTest {
         again.call();
         TestServiceGrpc.newBlockingStub(busy).withWaitForReady().emptyCall(Empty.getDefaultInstance());
         assertEquals(ConnectivityState.READY, busy.getState(false));
+    }
+
+    /** A server over Netty that is shut down at once resets each call as cancelled before it hangs up. */
+    private void assertEnded(Status.Code code) {
+        assertTrue(code == Status.Code.UNAVAILABLE || code == Status.Code.CANCELLED && transport.equals("netty"),
+                () -> "a call ended with " + code + " when its server did");
     }
 
     @Test
@@ -357,13 +363,13 @@ class ChannelAsOverNettyTest {
             End<SimpleResponse> cancelled = new End<>();
             ChildJvm.signal(process.pid(), "STOP", "T");
             notHeld("the caller of a stopped server", () -> {
-                for (int i = 0; i < 508; i++) {
+                for (int i = 0; i < 504; i++) {
                     unary.add(new End<>());
                     stub.cacheableUnaryCall(SimpleRequest.newBuilder().setPayload(TestService.payload(
                             i < 500 ? 64 : 1_000_000)).build(), unary.getLast());
                 }
                 StreamObserver<StreamingInputCallRequest> requests = stub.streamingInputCall(sum);
-                for (int i = 0; i < 8; i++) {
+                for (int i = 0; i < 4; i++) {
                     requests.onNext(StreamingInputCallRequest.newBuilder().setPayload(TestService.payload(
                             1_000_000 + i)).build());
                 }
@@ -381,7 +387,7 @@ class ChannelAsOverNettyTest {
                 assertEquals(i < 500 ? 64 : 1_000_000, unary.get(i).last.getPayload().getBody().size());
             }
             assertEquals(Status.Code.OK, sum.get().getCode());
-            assertEquals(8_000_028, sum.last.getAggregatedPayloadSize());
+            assertEquals(4_000_006, sum.last.getAggregatedPayloadSize());
         }
     }
 
@@ -438,7 +444,7 @@ class ChannelAsOverNettyTest {
             }
             for (Future<Status> end : ends) {
                 Status status = end.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
-                assertEquals(Status.Code.UNAVAILABLE, status.getCode(), status::toString);
+                assertEnded(status.getCode());
             }
         }
     }

@@ -65,10 +65,11 @@ public final class SessionHub {
     /** How long a session may hold what others need before its message is whole. */
     private static final long HOLD_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-    /** A client asks a server that has said nothing for so long for a sign of life. */
-    private static final long QUIET_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** If none comes in so long, the client looks whether a program has the server's port yet, and then seldom. */
+    /** If no sign of life comes in so long, a client looks whether a program has the server's port yet. */
     private static final int OVERDUE_MILLIS = 100;
+    /** A client asks a silent server for one after so long, and after twice as long each time up to the longest. */
+    private static final long LEAST_QUIET = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long MOST_QUIET = TimeUnit.SECONDS.toNanos(1);
 
     /** No channel: that would be closed by an interrupt of any thread that sends. */
     private final DatagramSocket socket;
@@ -724,6 +725,7 @@ public final class SessionHub {
         /** A client: when it asks for a sign of life, and when it looks for one in vain; MAX_VALUE for never. */
         private long askAt = Long.MAX_VALUE;
         private long overdueAt = Long.MAX_VALUE;
+        private long quietNanos = LEAST_QUIET;
 
         SessionCarrier(Session session, InetSocketAddress address, Origin origin) {
             this.session = session;
@@ -739,22 +741,26 @@ public final class SessionHub {
         /** A packet has come. */
         private void heard(long now) {
             if (!server) {
-                askAt = now + QUIET_NANOS;
+                askAt = now + quietNanos;
                 overdueAt = Long.MAX_VALUE;
             }
         }
 
         /** A client, before it sends what is to be sent: asks a silent server whether it is there. */
         private void ask(long now) {
-            if (askAt <= now) {
+            boolean asks = askAt <= now;
+            if (asks) {
                 session.ask();
                 askAt = Long.MAX_VALUE;
-                overdueAt = Math.min(overdueAt, now + TimeUnit.MILLISECONDS.toNanos(OVERDUE_MILLIS));
-            } else if (overdueAt == Long.MAX_VALUE && !session.isSettled()) {
-                overdueAt = now + TimeUnit.MILLISECONDS.toNanos(OVERDUE_MILLIS); // what it sends is answered
+                quietNanos = Math.min(2 * quietNanos, MOST_QUIET);
+            } else if (!session.isSettled()) {
+                quietNanos = LEAST_QUIET;
+            }
+            if (overdueAt == Long.MAX_VALUE && (asks || !session.isSettled())) { // both are answered
+                overdueAt = now + TimeUnit.MILLISECONDS.toNanos(OVERDUE_MILLIS);
             }
             if (overdueAt <= now) {
-                overdueAt = now + QUIET_NANOS;
+                overdueAt = now + MOST_QUIET;
                 Thread.ofVirtual().name("rdma-rpc-session-look").start(() -> look(this));
             }
         }
