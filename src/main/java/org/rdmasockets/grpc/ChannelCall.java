@@ -71,7 +71,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private RpcException failure;
 
     /** Frames that wait to be sent; its monitor guards it, also while they are sent, and all below. */
-    private final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
+    final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
     private boolean halfClosed;
     /** A thread sends what is in the outbox, and waits for room in the connection. */
     private boolean sending;

@@ -407,7 +407,7 @@ class ChannelAsOverNettyTest {
     @Test
     void aCancelledContextIsTheReasonAlways() throws Exception {
         ManagedChannel channel = idle(serve(0).getPort());
-        for (int i = 0; i < 100; i++) {
+        for (int i = 0; i < 40; i++) {
             IllegalStateException cause = new IllegalStateException("call " + i);
             List<Future<Status>> ends = new ArrayList<>();
             Context.CancellableContext context = Context.current().withCancellation();
