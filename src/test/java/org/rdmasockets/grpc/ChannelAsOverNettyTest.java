@@ -279,15 +279,16 @@ class ChannelAsOverNettyTest {
     }
 
     @Test
-    void theEndOfAServersProcessIsKnownAtOnce() throws Exception {
+    void aServerThatIsStoppedHoldsNoThreadAndItsEndIsKnownAtOnce() throws Exception {
         try (KillableServer server = new KillableServer(Child.class, folder.resolve("unused"))) {
             Process process = server.start(transport);
-            ManagedChannel counts = channel(server.address().getPort());
-            endsWithItsServer(server.address().getPort(), () -> process.destroyForcibly().waitFor(),
-                    () -> server.start(transport), () -> {
-                        empty(counts); // as the others, which were begun before
-                        return true;
-                    });
+            int port = server.address().getPort();
+            ManagedChannel channel = idle(port);
+            callWhileStopped(process, channel);
+            endsWithItsServer(port, () -> process.destroyForcibly().waitFor(), () -> serve(port), () -> {
+                empty(channel); // as the others, which were begun before
+                return true;
+            });
         }
     }
 
@@ -351,44 +352,39 @@ class ChannelAsOverNettyTest {
         task.get();
     }
 
-    @Test
-    void aStoppedServerHoldsNoThread() throws Exception {
-        try (KillableServer server = new KillableServer(Child.class, folder.resolve("unused"))) {
-            Process process = server.start(transport);
-            ManagedChannel channel = idle(server.address().getPort());
-            empty(channel);
-            TestServiceGrpc.TestServiceStub stub = TestServiceGrpc.newStub(channel);
-            List<End<SimpleResponse>> unary = new ArrayList<>();
-            End<StreamingInputCallResponse> sum = new End<>();
-            End<SimpleResponse> cancelled = new End<>();
-            ChildJvm.signal(process.pid(), "STOP", "T");
-            notHeld("the caller of a stopped server", () -> {
-                for (int i = 0; i < 504; i++) {
-                    unary.add(new End<>());
-                    stub.cacheableUnaryCall(SimpleRequest.newBuilder().setPayload(TestService.payload(
-                            i < 500 ? 64 : 1_000_000)).build(), unary.getLast());
-                }
-                StreamObserver<StreamingInputCallRequest> requests = stub.streamingInputCall(sum);
-                for (int i = 0; i < 4; i++) {
-                    requests.onNext(StreamingInputCallRequest.newBuilder().setPayload(TestService.payload(
-                            1_000_000 + i)).build());
-                }
-                assertFalse(((ClientCallStreamObserver<?>) requests).isReady(), "it takes more");
-                requests.onCompleted();
-                try (Context.CancellableContext context = Context.current().withCancellation()) {
-                    context.run(() -> stub.unaryCall(SimpleRequest.getDefaultInstance(), cancelled));
-                }
-                return null;
-            });
-            assertEquals(Status.Code.CANCELLED, cancelled.get().getCode());
-            ChildJvm.signal(process.pid(), "CONT", "RSD");
-            for (int i = 0; i < unary.size(); i++) {
-                assertEquals(Status.Code.OK, unary.get(i).get().getCode());
-                assertEquals(i < 500 ? 64 : 1_000_000, unary.get(i).last.getPayload().getBody().size());
+    private static void callWhileStopped(Process process, ManagedChannel channel) throws Exception {
+        empty(channel);
+        TestServiceGrpc.TestServiceStub stub = TestServiceGrpc.newStub(channel);
+        List<End<SimpleResponse>> unary = new ArrayList<>();
+        End<StreamingInputCallResponse> sum = new End<>();
+        End<SimpleResponse> cancelled = new End<>();
+        ChildJvm.signal(process.pid(), "STOP", "T");
+        notHeld("the caller of a stopped server", () -> {
+            for (int i = 0; i < 504; i++) {
+                unary.add(new End<>());
+                stub.cacheableUnaryCall(SimpleRequest.newBuilder().setPayload(TestService.payload(
+                        i < 500 ? 64 : 1_000_000)).build(), unary.getLast());
             }
-            assertEquals(Status.Code.OK, sum.get().getCode());
-            assertEquals(4_000_006, sum.last.getAggregatedPayloadSize());
+            StreamObserver<StreamingInputCallRequest> requests = stub.streamingInputCall(sum);
+            for (int i = 0; i < 4; i++) {
+                requests.onNext(StreamingInputCallRequest.newBuilder().setPayload(TestService.payload(
+                        1_000_000 + i)).build());
+            }
+            assertFalse(((ClientCallStreamObserver<?>) requests).isReady(), "it takes more");
+            requests.onCompleted();
+            try (Context.CancellableContext context = Context.current().withCancellation()) {
+                context.run(() -> stub.unaryCall(SimpleRequest.getDefaultInstance(), cancelled));
+            }
+            return null;
+        });
+        assertEquals(Status.Code.CANCELLED, cancelled.get().getCode());
+        ChildJvm.signal(process.pid(), "CONT", "RSD");
+        for (int i = 0; i < unary.size(); i++) {
+            assertEquals(Status.Code.OK, unary.get(i).get().getCode());
+            assertEquals(i < 500 ? 64 : 1_000_000, unary.get(i).last.getPayload().getBody().size());
         }
+        assertEquals(Status.Code.OK, sum.get().getCode());
+        assertEquals(4_000_006, sum.last.getAggregatedPayloadSize());
     }
 
     /** Makes a call of each kind whose server does not end it, and gives their ends. */
