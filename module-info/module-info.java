@@ -19,6 +19,9 @@ module org.rdmasockets {
     // gRPC's API, for org.rdmasockets.grpc alone. Not transitive: a module that does without gRPC would not compile.
     // A module that uses gRPC's stubs requires io.grpc itself.
     requires static io.grpc;
+    // For channels of gRPC's core: name resolvers, balancing, service configurations. Others need grpc-api alone.
+    requires static io.grpc.internal;
+    requires static com.google.common;
     // For the agent, which is a jar of its own.
     requires static java.instrument;
     // Lines of the log where it is the application's logging; without this module it is not.
@@ -35,4 +38,9 @@ module org.rdmasockets {
     requires static jdk.net;
     // The doctor asks other processes; without this module it does not.
     requires static jdk.attach;
+
+    // gRPC finds these by itself.
+    provides io.grpc.ManagedChannelProvider with org.rdmasockets.grpc.RdmaChannelProvider;
+    provides io.grpc.NameResolverProvider with org.rdmasockets.grpc.RdmaNameResolverProvider;
+    provides io.grpc.ServerProvider with org.rdmasockets.grpc.RdmaServerProvider;
 }

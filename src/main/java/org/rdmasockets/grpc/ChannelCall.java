@@ -3,19 +3,24 @@ package org.rdmasockets.grpc;
 import io.grpc.CallCredentials;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
+import io.grpc.Codec;
+import io.grpc.Compressor;
 import io.grpc.ConnectivityState;
 import io.grpc.Context;
 import io.grpc.Contexts;
 import io.grpc.Deadline;
+import io.grpc.Decompressor;
 import io.grpc.Attributes;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.MethodDescriptor.MethodType;
 import io.grpc.SecurityLevel;
 import io.grpc.Status;
+import io.grpc.StatusException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.Locale;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -51,9 +56,18 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private volatile Listener<A> listener;
     private volatile Deadline deadline;
     private volatile RpcMetadata headers;
+    /** Set before the call is made, as the next one. */
+    private Tracers tracers = Tracers.NONE;
+    /** Null if requests go as they are. */
+    private Compressor compressor;
+    private volatile boolean compresses = true;
+    /** When it started, if it has a deadline. */
+    private long startedNanos;
 
     // Serial.
     private boolean headersTold;
+    /** Null if answers are as they are. */
+    private Decompressor decompressor;
     private volatile boolean toldReady;
     private boolean answered;
     private volatile boolean over;
@@ -85,7 +99,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         unary = method.getType() == MethodType.UNARY;
         context = Context.current();
         maker = Thread.currentThread();
-        task = new SerialTask(executor(), this::look);
+        task = new SerialTask(executor(), this::look, null);
     }
 
     private Executor executor() {
@@ -98,6 +112,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (listener != null || cut != null) {
             throw new IllegalStateException(listener == null ? "call was cancelled" : "Already started");
         }
+        tracers = Tracers.of(options, more);
         listener = told;
         Status refused = refusal();
         if (refused != null || !channel.begins(this)) {
@@ -121,19 +136,31 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (context.isCancelled()) {
             return Contexts.statusFromCancelled(context);
         }
-        String compressor = options.getCompressor();
-        if (compressor != null && !compressor.equals("identity")) {
-            return Status.UNIMPLEMENTED.withDescription("messages are not compressed over RDMA: leave out"
-                    + " withCompression(\"" + compressor + "\")");
+        String encoding = options.getCompressor();
+        if (!Compression.isPlain(encoding)) {
+            compressor = channel.settings.compressors().lookupCompressor(encoding);
+            if (compressor == null) {
+                return Status.INTERNAL.withDescription("Unable to find compressor by name " + encoding);
+            }
         }
         Deadline own = options.getDeadline();
         Deadline around = context.getDeadline();
         deadline = own == null || around != null && around.isBefore(own) ? around : own;
-        return deadline != null && deadline.isExpired() ? tooLate() : null;
+        startedNanos = deadline == null ? 0 : System.nanoTime();
+        return deadline != null && deadline.isExpired() ? Status.DEADLINE_EXCEEDED.withDescription(String.format(
+                Locale.ROOT, "ClientCall started after CallOptions deadline was exceeded %.9f seconds ago",
+                -deadline.timeRemaining(TimeUnit.NANOSECONDS) / 1e9)) : null;
     }
 
-    private static Status tooLate() {
-        return Status.DEADLINE_EXCEEDED.withDescription("the time of the call is over");
+    private Status tooLate() {
+        return tooLate("the time of the call is over");
+    }
+
+    /** The words are gRPC's, which programs look for; the reason is in brackets. */
+    private Status tooLate(String why) {
+        return Status.DEADLINE_EXCEEDED.withDescription(String.format(Locale.ROOT,
+                "CallOptions deadline exceeded after %.9fs. [%s; %s]", (System.nanoTime() - startedNanos) / 1e9, why,
+                channel.authority()));
     }
 
     private void contextCancelled(Context cancelled) {
@@ -189,7 +216,15 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     private void mayBegin(Metadata more) {
         try {
+            more.discardAll(Compression.ENCODING);
+            if (compressor != null) {
+                more.put(Compression.ENCODING, compressor.getMessageEncoding());
+            }
+            if (tracers != Tracers.NONE) {
+                tracers.created(channel.attributes(), more);
+            }
             headers = channel.headers(options.getAuthority(), more);
+            tracers.headersSent();
         } catch (IllegalArgumentException e) {
             end(Status.RESOURCE_EXHAUSTED.withDescription(e.getMessage()));
             return;
@@ -236,8 +271,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                     headers, options.isWaitForReady() ? FOR_EVER : again ? null : Duration.ZERO));
         } catch (RpcException e) {
             boolean waited = again && deadline != null && e.status() == RpcStatus.UNAVAILABLE && !channel.isShutdown();
-            end(waited ? tooLate().withDescription("the time of the call is over, or would be before the next try: "
-                    + e.getMessage()) : whatWasFirst(Encoding.status(e)));
+            end(waited ? tooLate("the time of the call is over, or would be before the next try: " + e.getMessage())
+                    : whatWasFirst(Encoding.status(e)));
         } catch (RuntimeException | Error e) {
             end(Status.INTERNAL.withDescription(e.toString()).withCause(e));
         }
@@ -246,8 +281,16 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     /** A call whose time has run out while it had no server is too late. */
     private Status whatWasFirst(Status status) {
-        return status.getCode() == Status.Code.UNAVAILABLE && deadline != null && deadline.isExpired()
-                ? tooLate().withDescription("the time of the call is over: " + status.getDescription()) : status;
+        if (deadline == null || !deadline.isExpired()) {
+            return status;
+        }
+        String text = status.getDescription();
+        return switch (status.getCode()) {
+            case UNAVAILABLE -> tooLate("the time of the call is over: " + text);
+            case DEADLINE_EXCEEDED -> text == null || text.startsWith("the time ") || text.startsWith("no answer within")
+                    ? tooLate(text) : status; // others are the server's own
+            default -> status;
+        };
     }
 
     private boolean makeAtOnce(RpcOptions how) throws RpcException {
@@ -391,14 +434,16 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
         byte[] bytes;
         try {
-            bytes = Encoding.bytes(method.streamRequest(message));
+            byte[] plain = Encoding.bytes(method.streamRequest(message));
+            bytes = compressor == null ? plain : Compression.pack(plain, compressor, compresses);
+            Integer most = options.getMaxOutboundMessageSize();
+            if (most != null && plain.length > most) {
+                throw Status.RESOURCE_EXHAUSTED.withDescription("message too large " + plain.length + " > " + most)
+                        .asRuntimeException();
+            }
+            tracers.sent(bytes.length, plain.length);
         } catch (IOException | RuntimeException e) {
             end(Status.CANCELLED.withDescription("Failed to stream message").withCause(e));
-            return;
-        }
-        Integer most = options.getMaxOutboundMessageSize();
-        if (most != null && bytes.length > most) {
-            end(Status.RESOURCE_EXHAUSTED.withDescription("message too large " + bytes.length + " > " + most));
             return;
         }
         synchronized (outbox) {
@@ -514,6 +559,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             while (!over && (unary ? stepOfPending() : stepOfStream())) {
                 continue;
             }
+        } catch (StatusException e) { // what has come is not as it should be
+            end(e.getStatus());
+            close(cut, new Metadata());
         } catch (Throwable e) {
             end(Status.CANCELLED.withDescription("the call's listener has failed").withCause(e));
             close(cut, new Metadata());
@@ -522,7 +570,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
     }
 
-    private boolean stepOfPending() throws IOException {
+    private boolean stepOfPending() throws IOException, StatusException {
         RpcPending made = pending;
         if (made != null && pendingEnded && !collected) {
             collect(made);
@@ -535,7 +583,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             return false;
         }
         if (failure != null) {
-            close(whatWasFirst(Encoding.status(failure)), Encoding.metadata(failure.trailers()));
+            closeBy(whatWasFirst(Encoding.status(failure)), failure.trailers());
             return false;
         }
         if (!answered) {
@@ -543,16 +591,15 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                 return false;
             }
             answered = true;
-            headersTold = true;
-            listener.onHeaders(Encoding.metadata(made.headers()));
+            tellHeaders(made.headers());
             deliver(answer);
             return true;
         }
-        close(Status.OK, Encoding.metadata(made.trailers()));
+        closeBy(Status.OK, made.trailers());
         return false;
     }
 
-    private boolean stepOfStream() throws IOException {
+    private boolean stepOfStream() throws IOException, StatusException {
         RpcClientCall open = stream;
         RpcException failed = open == null ? null : open.failure();
         if (cut != null) {
@@ -566,7 +613,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (failed != null) {
             switch (failed.status()) {
                 case CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE -> {
-                    close(whatWasFirst(Encoding.status(failed)), Encoding.metadata(failed.trailers()));
+                    closeBy(whatWasFirst(Encoding.status(failed)), failed.trailers());
                     return false;
                 }
                 default -> {
@@ -575,23 +622,21 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             }
         }
         if (!headersTold && open.hasHeaders()) {
-            headersTold = true;
-            listener.onHeaders(Encoding.metadata(open.headers()));
+            tellHeaders(open.headers());
             return true;
         }
         byte[] message = requested.get() > 0 ? open.poll() : null;
         if (message != null) {
             if (!headersTold) {
-                headersTold = true;
-                listener.onHeaders(new Metadata());
+                tellHeaders(RpcMetadata.EMPTY);
             }
             deliver(message);
             return true;
         }
         if (open.isEnded()) {
             RpcException last = open.failure(); // may have come since
-            close(last == null ? Status.OK : whatWasFirst(Encoding.status(last)),
-                    Encoding.metadata(last == null ? open.trailers() : last.trailers()));
+            closeBy(last == null ? Status.OK : whatWasFirst(Encoding.status(last)),
+                    last == null ? open.trailers() : last.trailers());
             return false;
         }
         if (!toldReady && isReady()) {
@@ -602,30 +647,80 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         return false;
     }
 
-    private void deliver(byte[] message) {
-        requested.decrementAndGet();
-        Integer most = options.getMaxInboundMessageSize();
-        if (most != null && message.length > most) {
-            end(Status.RESOURCE_EXHAUSTED.withDescription("message too large " + message.length + " > " + most));
-        } else {
-            listener.onMessage(method.parseResponse(Encoding.message(message)));
+    private void tellHeaders(RpcMetadata arrived) throws StatusException {
+        headersTold = true;
+        Metadata told = Encoding.metadata(arrived, channel.settings.maxMetadata());
+        String encoding = told.get(Compression.ENCODING);
+        if (!Compression.isPlain(encoding)) {
+            decompressor = channel.settings.decompressors().lookupDecompressor(encoding);
+            if (decompressor == null) {
+                throw Status.INTERNAL.withDescription("Can't find decompressor for " + encoding).asException();
+            }
         }
+        tracers.headersCame(told);
+        listener.onHeaders(told);
+    }
+
+    private void deliver(byte[] arrived) throws StatusException {
+        requested.decrementAndGet();
+        Integer limit = options.getMaxInboundMessageSize();
+        int most = limit == null ? Integer.MAX_VALUE : limit;
+        if (arrived.length > most) {
+            throw Status.RESOURCE_EXHAUSTED.withDescription("gRPC message exceeds maximum size " + most + ": "
+                    + arrived.length).asException();
+        }
+        byte[] message = decompressor == null ? arrived
+                : Compression.unpack(arrived, decompressor, Math.min(most, channel.settings.maxMessage()));
+        tracers.received(arrived.length, message.length);
+        listener.onMessage(method.parseResponse(Encoding.message(message)));
+    }
+
+    /** The call has ended at its server. */
+    private void closeBy(Status status, RpcMetadata arrived) throws StatusException {
+        Metadata trailers = Encoding.metadata(arrived, channel.settings.maxMetadata());
+        tracers.trailersCame(trailers);
+        close(status, trailers);
     }
 
     private void close(Status found, Metadata trailers) {
-        Status first;
+        Status status;
         synchronized (this) {
             over = true;
-            first = cut; // what was found is perhaps no more than its consequence
+            status = cut == null ? found : cut; // what was found is perhaps no more than its consequence
         }
         context.removeListener(cancellation);
-        channel.ends(this);
+        channel.ends(this, status.isOk());
         try {
-            listener.onClose(first == null ? found : first, first == null ? trailers : new Metadata());
+            try {
+                tracers.closed(status);
+            } finally {
+                listener.onClose(status, status == found ? trailers : new Metadata());
+            }
         } catch (RuntimeException e) {
             Thread.UncaughtExceptionHandler handler = Thread.currentThread().getUncaughtExceptionHandler();
             handler.uncaughtException(Thread.currentThread(), e);
         }
+    }
+
+    /** Whether anything of it was sent; a server that refuses it then says so. */
+    boolean isBegun() {
+        return stream != null || pending != null;
+    }
+
+    @Override
+    public void setMessageCompression(boolean enabled) {
+        compresses = enabled;
+    }
+
+    /** The addresses of its connection; empty before there is one. */
+    @Override
+    public Attributes getAttributes() {
+        RpcPending made = pending;
+        RpcClientCall open = stream;
+        if (made != null) {
+            return RdmaChannel.attributes(made.localAddress(), made.remoteAddress());
+        }
+        return open == null ? Attributes.EMPTY : RdmaChannel.attributes(open.localAddress(), open.remoteAddress());
     }
 
     @Override

@@ -3,6 +3,7 @@ package org.rdmasockets.grpc;
 import io.grpc.KnownLength;
 import io.grpc.Metadata;
 import io.grpc.Status;
+import io.grpc.StatusException;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -12,6 +13,7 @@ import java.util.List;
 import java.util.concurrent.Executor;
 import org.rdmasockets.rpc.RpcException;
 import org.rdmasockets.rpc.RpcMetadata;
+import org.rdmasockets.internal.rpc.call.Frame;
 
 /** Messages, metadata and status of gRPC as those of {@code org.rdmasockets.rpc}, and back. */
 final class Encoding {
@@ -20,6 +22,9 @@ final class Encoding {
     /** The only header of most calls. */
     private static final Metadata.Key<String> USER_AGENT =
             Metadata.Key.of("user-agent", Metadata.ASCII_STRING_MARSHALLER);
+    /** What is left of a call's deadline when it reaches its server. */
+    static final Metadata.Key<String> TIMEOUT = Metadata.Key.of("grpc-timeout", Metadata.ASCII_STRING_MARSHALLER);
+    private static final long MOST_TIMEOUT = 100_000_000;
     /** Executors that are the default: a virtual thread for each task. */
     static final Executor VIRTUAL = task -> Thread.ofVirtual().name("rdma-grpc").start(task);
     /** The one that runs what it is given at once. */
@@ -33,11 +38,52 @@ final class Encoding {
                 + " RdmaSocketFactory and RdmaServerSocketFactory");
     }
 
-    /** Messages are not compressed, at either end: a registry of compressors has to be null. */
-    static void refuseCompression(Object registry) {
-        if (registry != null) {
-            throw new UnsupportedOperationException("messages are not compressed over RDMA");
+    /** What has no meaning over RDMA, with the reason and the remedy. */
+    static UnsupportedOperationException refused(String why) {
+        return new UnsupportedOperationException(why);
+    }
+
+    /** The bytes of metadata that this end takes: no more than travel. */
+    static int maxMetadata(int bytes) {
+        if (bytes < 1 || bytes > Frame.MAX_METADATA) {
+            throw new IllegalArgumentException("metadata of a call have 1 to " + Frame.MAX_METADATA
+                    + " bytes over RDMA, not " + bytes);
         }
+        return bytes;
+    }
+
+    /** Metadata of a peer; throws if they are longer than this end takes, or are damaged. */
+    static RpcMetadata arrived(byte[] block, int most) throws StatusException {
+        if (block != null && block.length > most) {
+            throw Status.RESOURCE_EXHAUSTED.withDescription("metadata of " + block.length + " bytes exceed the maximum"
+                    + " of " + most).asException();
+        }
+        return RpcMetadata.decode(block);
+    }
+
+    /** The same of metadata that were decoded already. */
+    static Metadata metadata(RpcMetadata arrived, int most) throws StatusException {
+        if (most < Frame.MAX_METADATA) { // no longer ones travel
+            byte[] block = arrived.encode();
+            arrived(block, most);
+        }
+        return metadata(arrived);
+    }
+
+    /** What is left of a deadline, as gRPC's headers say it: at most eight digits, and a unit. */
+    static String timeout(long nanos) {
+        long value = Math.max(nanos, 0);
+        if (value < MOST_TIMEOUT) {
+            return value + "n";
+        }
+        if (value / 1_000 < MOST_TIMEOUT) {
+            return value / 1_000 + "u";
+        }
+        if (value / 1_000_000 < MOST_TIMEOUT) {
+            return value / 1_000_000 + "m";
+        }
+        return value / 1_000_000_000 < MOST_TIMEOUT ? value / 1_000_000_000 + "S"
+                : value / 1_000_000_000 / 60 + "M";
     }
 
     static byte[] bytes(InputStream message) throws IOException {

@@ -1,32 +1,47 @@
 package org.rdmasockets.grpc;
 
+import com.google.common.util.concurrent.Futures;
+import com.google.common.util.concurrent.ListenableFuture;
+import io.grpc.Attributes;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
 import io.grpc.ClientInterceptors;
+import io.grpc.CompressorRegistry;
 import io.grpc.ConnectivityState;
+import io.grpc.DecompressorRegistry;
+import io.grpc.Grpc;
+import io.grpc.InternalChannelz;
+import io.grpc.InternalChannelz.ChannelStats;
+import io.grpc.InternalInstrumented;
+import io.grpc.InternalLogId;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.rdmasockets.rpc.RpcClient;
 import org.rdmasockets.rpc.RpcMetadata;
 
 /** A gRPC channel over a client of calls. */
-final class RdmaChannel extends ManagedChannel {
+final class RdmaChannel extends ManagedChannel implements InternalInstrumented<ChannelStats> {
     /** The carrier of the calls. */
     final RpcClient client;
     final Settings settings;
@@ -35,6 +50,10 @@ final class RdmaChannel extends ManagedChannel {
     private final Channel intercepted;
     private final Set<ChannelCall<?, ?>> calls = ConcurrentHashMap.newKeySet();
     private final CountDownLatch terminated = new CountDownLatch(1);
+    private final CallCounts counts = new CallCounts();
+    private final InternalLogId id;
+    /** Whether channelz shows it. */
+    private final AtomicBoolean shown = new AtomicBoolean();
     private volatile boolean shutdown;
     /** As last seen; guarded by stateLock, as the tasks to run at a change. */
     private ConnectivityState state = ConnectivityState.IDLE;
@@ -42,16 +61,21 @@ final class RdmaChannel extends ManagedChannel {
     private final Object stateLock = new Object();
 
     /** The settings of a channel; a call without a deadline waits for a connection for {@code retryTime}. */
-    record Settings(String authority, String userAgent, Executor executor, Duration retryTime) {}
+    record Settings(String authority, String userAgent, Executor executor, Duration retryTime,
+            CompressorRegistry compressors, DecompressorRegistry decompressors, int maxMessage, int maxMetadata) {}
 
-    /** A channel over a client that it is told how to make; the last interceptor runs first. */
+    /**
+     * A channel over a client that it is told how to make; the last interceptor runs first, and the wrapper is inside
+     * of all.
+     */
     RdmaChannel(Function<Consumer<RpcClient.Connectivity>, RpcClient> client, Settings settings,
-            List<ClientInterceptor> interceptors) {
+            List<ClientInterceptor> interceptors, UnaryOperator<Channel> wrapper) {
         this.settings = settings;
         this.client = client.apply(this::clientIs);
+        id = InternalLogId.allocate(ManagedChannel.class, settings.authority());
         ownHeaders = RpcMetadata.of(List.of(Encoding.entry(Encoding.AUTHORITY, settings.authority()),
                 Encoding.entry("user-agent", settings.userAgent())));
-        intercepted = ClientInterceptors.intercept(new Channel() {
+        intercepted = ClientInterceptors.intercept(wrapper.apply(new Channel() {
             @Override
             public <Q, A> ClientCall<Q, A> newCall(MethodDescriptor<Q, A> method, CallOptions options) {
                 return new ChannelCall<>(RdmaChannel.this, method, options);
@@ -61,7 +85,20 @@ final class RdmaChannel extends ManagedChannel {
             public String authority() {
                 return RdmaChannel.this.authority();
             }
-        }, interceptors);
+        }), interceptors);
+    }
+
+    /** What gRPC calls the attributes of a transport. */
+    static Attributes attributes(SocketAddress local, SocketAddress remote) {
+        return Attributes.newBuilder().set(Grpc.TRANSPORT_ATTR_LOCAL_ADDR, local)
+                .set(Grpc.TRANSPORT_ATTR_REMOTE_ADDR, remote).build();
+    }
+
+    /** Those of the present connection; empty if there is none. */
+    Attributes attributes() {
+        Optional<InetSocketAddress> remote = client.remoteAddress();
+        Optional<InetSocketAddress> local = client.localAddress();
+        return remote.isEmpty() || local.isEmpty() ? Attributes.EMPTY : attributes(local.get(), remote.get());
     }
 
     /** The headers of a call, which begin with those of the channel: most calls have no others. */
@@ -155,25 +192,56 @@ final class RdmaChannel extends ManagedChannel {
         tell(callback);
     }
 
+    /** How many calls it has had. */
+    CallCounts counts() {
+        return counts;
+    }
+
+    /** Channelz shows it until it is shut down. */
+    RdmaChannel shown() {
+        InternalChannelz.instance().addRootChannel(this);
+        shown.set(true);
+        return this;
+    }
+
+    /** For channelz. */
+    @Override
+    public ListenableFuture<ChannelStats> getStats() {
+        return Futures.immediateFuture(new ChannelStats.Builder().setTarget(authority()).setState(getState(false))
+                .setCallsStarted(counts.started()).setCallsSucceeded(counts.succeeded())
+                .setCallsFailed(counts.failed()).setLastCallStartedNanos(counts.lastNanos()).build());
+    }
+
+    @Override
+    public InternalLogId getLogId() {
+        return id;
+    }
+
     /** A call begins; false if there are to be none. */
     boolean begins(ChannelCall<?, ?> call) {
+        counts.starts();
         calls.add(call);
         if (shutdown) { // after the call can be seen: pairs with shutdown
-            ends(call);
+            ends(call, false);
             return false;
         }
         return true;
     }
 
-    /** A call has ended. */
-    void ends(ChannelCall<?, ?> call) {
-        calls.remove(call);
+    /** A call has ended, perhaps well. */
+    void ends(ChannelCall<?, ?> call, boolean well) {
+        if (calls.remove(call)) {
+            counts.ends(well);
+        }
         endIfDone();
     }
 
     private void endIfDone() {
         if (shutdown && calls.isEmpty()) {
             client.close();
+            if (shown.compareAndSet(true, false)) {
+                InternalChannelz.instance().removeRootChannel(this);
+            }
             terminated.countDown();
         }
     }
@@ -188,12 +256,17 @@ final class RdmaChannel extends ManagedChannel {
 
     @Override
     public ManagedChannel shutdownNow() {
+        shutdownNow(Status.UNAVAILABLE.withDescription("Channel shutdownNow invoked"));
+        return this;
+    }
+
+    /** The same, and all calls end so. */
+    void shutdownNow(Status status) {
         shutdown();
         for (ChannelCall<?, ?> call : calls) {
-            call.end(Status.UNAVAILABLE.withDescription("Channel shutdownNow invoked"));
-            ends(call); // its listener may hear of it on an executor that never runs again
+            call.end(status);
+            ends(call, false); // its listener may hear of it on an executor that never runs again
         }
-        return this;
     }
 
     @Override

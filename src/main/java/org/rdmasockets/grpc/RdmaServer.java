@@ -1,12 +1,28 @@
 package org.rdmasockets.grpc;
 
+import com.google.common.util.concurrent.Futures;
+import com.google.common.util.concurrent.ListenableFuture;
+import io.grpc.BinaryLog;
+import io.grpc.CompressorRegistry;
+import io.grpc.Context;
+import io.grpc.DecompressorRegistry;
 import io.grpc.HandlerRegistry;
+import io.grpc.InternalChannelz;
+import io.grpc.InternalChannelz.ServerStats;
+import io.grpc.InternalInstrumented;
+import io.grpc.InternalLogId;
+import io.grpc.InternalServer;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Server;
+import io.grpc.ServerCallExecutorSupplier;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerMethodDefinition;
 import io.grpc.ServerServiceDefinition;
+import io.grpc.ServerStreamTracer;
+import io.grpc.Status;
+import io.grpc.StatusException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -22,26 +38,48 @@ import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.rpc.RpcDatagrams;
 import org.rdmasockets.internal.rpc.call.CallMethod;
 import org.rdmasockets.internal.rpc.call.CallServer;
+import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.EndpointCarrier;
 import org.rdmasockets.internal.rpc.session.SessionHub;
 
 /** A gRPC server over a server of calls. */
-final class RdmaServer extends Server {
+final class RdmaServer extends Server implements InternalInstrumented<ServerStats> {
     private final InetSocketAddress local;
     private final RpcDatagrams datagrams;
     private final CallServer.Settings settings;
-    private final Executor executor;
+    private final CallServer.Aging aging;
+    private final Serving serving;
     private final Methods known;
     /** By their full names. */
     private final Map<String, CallMethod> methods = new HashMap<>();
-    private final LimitedLog failures = new LimitedLog(new Log(RdmaServer.class));
+    private final InternalLogId id;
     /** Null before the start; guarded by this. */
     private CallServer server;
     private boolean shutdown;
 
-    /** All that is served: the builder's services, else the fallback, if any; the last interceptor runs first. */
+    /**
+     * All that is served: the builder's services, else the fallback, if any; the last interceptor runs first. The log
+     * of calls is null for none.
+     */
     record Methods(List<ServerServiceDefinition> services, HandlerRegistry fallback,
-            List<ServerInterceptor> interceptors) {}
+            List<ServerInterceptor> interceptors, BinaryLog log) {}
+
+    /** How calls run: {@code executors} is null for none, {@code root} is the context of all. */
+    record Serving(Executor executor, ServerCallExecutorSupplier executors, List<ServerStreamTracer.Factory> tracers,
+            CompressorRegistry compressors, DecompressorRegistry decompressors, int maxMessage, int maxMetadata,
+            Context root, CallCounts counts, LimitedLog failures) {
+        /** Of a server to be. */
+        Serving(Executor executor, ServerCallExecutorSupplier executors, List<ServerStreamTracer.Factory> tracers,
+                CompressorRegistry compressors, DecompressorRegistry decompressors, int maxMetadata) {
+            this(executor, executors, tracers, compressors, decompressors, 0, maxMetadata, Context.ROOT, null, null);
+        }
+
+        private Serving by(RdmaServer server) {
+            return new Serving(executor, executors, tracers, compressors, decompressors, server.settings.maxMessage(),
+                    maxMetadata, Context.ROOT.withValue(InternalServer.SERVER_CONTEXT_KEY, server),
+                    new CallCounts(), new LimitedLog(new Log(RdmaServer.class)));
+        }
+    }
 
     /** Cancels contexts whose time is over; one daemon thread, of the first call with a deadline on. */
     static final class Deadlines {
@@ -56,45 +94,67 @@ final class RdmaServer extends Server {
         private Deadlines() {}
     }
 
-    RdmaServer(InetSocketAddress local, RpcDatagrams datagrams, CallServer.Settings settings, Executor executor,
-            Methods known) {
+    RdmaServer(InetSocketAddress local, RpcDatagrams datagrams, CallServer.Settings settings, CallServer.Aging aging,
+            Serving serving, Methods known) {
         this.local = local;
         this.datagrams = datagrams;
         this.settings = settings;
-        this.executor = executor;
+        this.aging = aging;
+        this.serving = serving.by(this);
+        id = InternalLogId.allocate(Server.class, local.toString());
         this.known = known;
         for (ServerServiceDefinition service : known.services()) {
             for (ServerMethodDefinition<?, ?> method : service.getMethods()) {
-                methods.put(method.getMethodDescriptor().getFullMethodName(), callMethod(method));
+                methods.put(method.getMethodDescriptor().getFullMethodName(), intercepted(method));
             }
         }
     }
 
-    private <Q, A> CallMethod callMethod(ServerMethodDefinition<Q, A> definition) {
+    private <Q, A> CallMethod intercepted(ServerMethodDefinition<Q, A> definition) {
         ServerCallHandler<Q, A> handler = definition.getServerCallHandler();
         for (ServerInterceptor interceptor : known.interceptors()) {
             ServerCallHandler<Q, A> next = handler;
             handler = (call, headers) -> interceptor.interceptCall(call, headers, next);
         }
+        ServerMethodDefinition<Q, A> all = ServerMethodDefinition.create(definition.getMethodDescriptor(), handler);
+        return known.log() == null ? callMethod(all) : callMethod(known.log().wrapMethodDefinition(all));
+    }
+
+    private <Q, A> CallMethod callMethod(ServerMethodDefinition<Q, A> definition) {
         MethodDescriptor<Q, A> method = definition.getMethodDescriptor();
-        ServerCallHandler<Q, A> outermost = handler;
-        boolean here = executor == Encoding.VIRTUAL || executor == Encoding.DIRECT;
+        ServerCallHandler<Q, A> handler = definition.getServerCallHandler();
+        Executor executor = serving.executor();
+        boolean here = (executor == Encoding.VIRTUAL || executor == Encoding.DIRECT) && serving.executors() == null;
         if (here && method.getType() == MethodDescriptor.MethodType.UNARY) {
             return new CallMethod.Unary((stream, request) -> {
-                new ServedCall<>(stream, method, outermost, executor, failures).runHere(request);
+                new ServedCall<>(stream, method, handler, serving).runHere(request);
                 return null;
             }, false);
         }
-        return new CallMethod.Begun(stream -> new ServedCall<>(stream, method, outermost, executor, failures).begin());
+        return new CallMethod.Begun(stream -> new ServedCall<>(stream, method, handler, serving).begin());
+    }
+
+    /** A call of a method that is not there: tracers are to hear of it. */
+    private void unknown(CallStream stream) throws StatusException {
+        Tracers tracers = Tracers.NONE;
+        Status status = Status.UNIMPLEMENTED.withDescription("Method not found: " + stream.method());
+        try {
+            Metadata headers = Encoding.metadata(Encoding.arrived(stream.headers(), serving.maxMetadata()));
+            tracers = Tracers.of(serving.tracers(), stream.method(), headers);
+            tracers.filter(serving.root());
+        } finally {
+            stream.finish(status.getCode().value(), status.getDescription(), null, null);
+            tracers.closed(status);
+        }
     }
 
     private CallMethod lookup(String name) {
         CallMethod method = methods.get(name);
         if (method == null && known.fallback() != null) {
             ServerMethodDefinition<?, ?> definition = known.fallback().lookupMethod(name, null);
-            return definition == null ? null : callMethod(definition);
+            method = definition == null ? null : intercepted(definition);
         }
-        return method;
+        return method == null && !serving.tracers().isEmpty() ? new CallMethod.Begun(this::unknown) : method;
     }
 
     @Override
@@ -104,7 +164,8 @@ final class RdmaServer extends Server {
         }
         int most = settings.maxMessage();
         server = CallServer.over(datagrams == null ? EndpointCarrier.listen(local, most)
-                : SessionHub.listen(datagrams.bind(local), most), this::lookup, settings);
+                : SessionHub.listen(datagrams.bind(local), most), this::lookup, settings, aging);
+        InternalChannelz.instance().addServer(this);
         return this;
     }
 
@@ -163,6 +224,9 @@ final class RdmaServer extends Server {
     }
 
     private synchronized CallServer shut() {
+        if (server != null && !shutdown) {
+            InternalChannelz.instance().removeServer(this);
+        }
         shutdown = true;
         notifyAll();
         return server;
@@ -206,6 +270,20 @@ final class RdmaServer extends Server {
         while (!ended) {
             ended = awaitTermination(1, TimeUnit.DAYS);
         }
+    }
+
+    /** For channelz. */
+    @Override
+    public ListenableFuture<ServerStats> getStats() {
+        CallCounts counts = serving.counts();
+        return Futures.immediateFuture(new ServerStats.Builder().setCallsStarted(counts.started())
+                .setCallsSucceeded(counts.succeeded()).setCallsFailed(counts.failed())
+                .setLastCallStartedNanos(counts.lastNanos()).build());
+    }
+
+    @Override
+    public InternalLogId getLogId() {
+        return id;
     }
 
     @Override

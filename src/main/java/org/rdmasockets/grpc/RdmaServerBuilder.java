@@ -1,14 +1,21 @@
 package org.rdmasockets.grpc;
 
+import io.grpc.BinaryLog;
 import io.grpc.BindableService;
 import io.grpc.CompressorRegistry;
 import io.grpc.DecompressorRegistry;
 import io.grpc.HandlerRegistry;
+import io.grpc.InternalConfiguratorRegistry;
+import io.grpc.MetricSink;
 import io.grpc.Server;
 import io.grpc.ServerBuilder;
+import io.grpc.ServerCallExecutorSupplier;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerServiceDefinition;
+import io.grpc.ServerStreamTracer;
+import io.grpc.ServerTransportFilter;
 import java.io.File;
+import java.io.InputStream;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -16,9 +23,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.rpc.RpcDatagrams;
+import org.rdmasockets.internal.rpc.call.CallServer.Aging;
 import org.rdmasockets.internal.rpc.call.CallServer.Settings;
+import org.rdmasockets.internal.rpc.call.Frame;
 
 /**
  * Makes gRPC servers whose calls come over RDMA or shared memory. Not for use by two threads at a time.
@@ -31,15 +41,25 @@ public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
     private final InetSocketAddress local;
     private final Map<String, ServerServiceDefinition> services = new LinkedHashMap<>();
     private final List<ServerInterceptor> interceptors = new ArrayList<>();
+    private final List<ServerStreamTracer.Factory> tracers = new ArrayList<>();
     private HandlerRegistry fallback;
+    private BinaryLog log;
     private Executor executor = Encoding.VIRTUAL;
+    private ServerCallExecutorSupplier executors;
+    private CompressorRegistry compressors = CompressorRegistry.getDefaultInstance();
+    private DecompressorRegistry decompressors = DecompressorRegistry.getDefaultInstance();
+    private int maxMetadata = Frame.MAX_METADATA;
     private int maxMessage = Settings.DEFAULT.maxMessage();
     private int maxCalls = Settings.DEFAULT.maxCalls();
     private int maxCallsPerConnection = Settings.DEFAULT.maxCallsPerConnection();
+    private long idleNanos = Long.MAX_VALUE;
+    private long ageNanos = Long.MAX_VALUE;
+    private long graceNanos = Long.MAX_VALUE;
     private RpcDatagrams datagrams;
 
     private RdmaServerBuilder(InetSocketAddress local) {
         this.local = local;
+        InternalConfiguratorRegistry.configureServerBuilder(this);
     }
 
     /**
@@ -151,31 +171,141 @@ public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
         return this;
     }
 
+    /** Where callbacks of a call run, if it says so; else, with null, as {@link #executor} says. */
+    @Override
+    public RdmaServerBuilder callExecutor(ServerCallExecutorSupplier supplier) {
+        executors = Objects.requireNonNull(supplier);
+        return this;
+    }
+
+    /** The tracers of a call hear of it in the order in which their factories were added. */
+    @Override
+    public RdmaServerBuilder addStreamTracerFactory(ServerStreamTracer.Factory factory) {
+        tracers.add(Objects.requireNonNull(factory));
+        return this;
+    }
+
+    /** Each method is wrapped by the log, outside of all interceptors; null for none. */
+    @Override
+    public RdmaServerBuilder setBinaryLog(BinaryLog binaryLog) {
+        log = binaryLog;
+        return this;
+    }
+
+    /** Nothing goes to the sink: transports of calls record no metrics of their own, and tracers record the calls. */
+    @Override
+    public RdmaServerBuilder addMetricSink(MetricSink sink) {
+        Objects.requireNonNull(sink);
+        return this;
+    }
+
+    /** How requests are decompressed; gRPC's default without this, or with null. */
+    @Override
+    public RdmaServerBuilder decompressorRegistry(DecompressorRegistry registry) {
+        decompressors = Objects.requireNonNullElse(registry, DecompressorRegistry.getDefaultInstance());
+        return this;
+    }
+
+    /** How answers are compressed, if a method asks for it; gRPC's default without this, or with null. */
+    @Override
+    public RdmaServerBuilder compressorRegistry(CompressorRegistry registry) {
+        compressors = Objects.requireNonNullElse(registry, CompressorRegistry.getDefaultInstance());
+        return this;
+    }
+
+    /** The longest headers of a call. 16,384 bytes, the most, without this. A call with longer ones fails. */
+    @Override
+    public RdmaServerBuilder maxInboundMetadataSize(int bytes) {
+        maxMetadata = Encoding.maxMetadata(bytes);
+        return this;
+    }
+
+    private static long nanos(long value, TimeUnit unit) {
+        if (value <= 0) {
+            throw new IllegalArgumentException("the time has to be longer than nothing, not " + value + " " + unit);
+        }
+        long nanos = unit.toNanos(value);
+        return nanos > Long.MAX_VALUE / 4 ? Long.MAX_VALUE : nanos;
+    }
+
+    /** A connection without a call for so long ends, an eighth later at most. It does not end without this. */
+    @Override
+    public RdmaServerBuilder maxConnectionIdle(long value, TimeUnit unit) {
+        idleNanos = nanos(value, unit);
+        return this;
+    }
+
+    /** A connection ends at this age, give or take a tenth, and its client makes a new one. Any age without this. */
+    @Override
+    public RdmaServerBuilder maxConnectionAge(long value, TimeUnit unit) {
+        ageNanos = nanos(value, unit);
+        return this;
+    }
+
+    /** How long calls go on that run when their connection has its age; then they end. Any time without this. */
+    @Override
+    public RdmaServerBuilder maxConnectionAgeGrace(long value, TimeUnit unit) {
+        graceNanos = value == 0 ? 0 : nanos(value, unit);
+        return this;
+    }
+
+    /** Without effect: a connection finds out by itself, and without calls, too, that its client has gone. */
+    @Override
+    public RdmaServerBuilder keepAliveTime(long value, TimeUnit unit) {
+        return this;
+    }
+
+    /** Without effect, as {@link #keepAliveTime}. */
+    @Override
+    public RdmaServerBuilder keepAliveTimeout(long value, TimeUnit unit) {
+        return this;
+    }
+
+    /** Any rate is permitted, whatever this says. */
+    @Override
+    public RdmaServerBuilder permitKeepAliveTime(long value, TimeUnit unit) {
+        return this;
+    }
+
+    /** It is permitted, whatever this says. */
+    @Override
+    public RdmaServerBuilder permitKeepAliveWithoutCalls(boolean permit) {
+        return this;
+    }
+
     /** Not supported: calls are not encrypted. */
     @Override
     public RdmaServerBuilder useTransportSecurity(File chain, File key) {
         throw Encoding.notEncrypted();
     }
 
-    /** Not supported, but for null: messages are not compressed. */
+    /** Not supported: calls are not encrypted. */
     @Override
-    public RdmaServerBuilder decompressorRegistry(DecompressorRegistry registry) {
-        Encoding.refuseCompression(registry);
-        return this;
+    public RdmaServerBuilder useTransportSecurity(InputStream chain, InputStream key) {
+        throw Encoding.notEncrypted();
     }
 
-    /** Not supported, but for null: messages are not compressed. */
+    /** Not supported: the filter would have no attributes to change. An interceptor sees the addresses of a call. */
     @Override
-    public RdmaServerBuilder compressorRegistry(CompressorRegistry registry) {
-        Encoding.refuseCompression(registry);
-        return this;
+    public RdmaServerBuilder addTransportFilter(ServerTransportFilter filter) {
+        throw Encoding.refused("connections over RDMA have no filters: an interceptor of the server sees the addresses"
+                + " of each call in its attributes");
+    }
+
+    /** Not supported: a client has 10 seconds for its first frame. */
+    @Override
+    public RdmaServerBuilder handshakeTimeout(long timeout, TimeUnit unit) {
+        throw Encoding.refused("a client has 10 seconds for its first frame over RDMA, and no other time: leave"
+                + " handshakeTimeout out");
     }
 
     @Override
     public Server build() {
+        RdmaServer.Serving serving = new RdmaServer.Serving(executor, executors, List.copyOf(tracers), compressors,
+                decompressors, maxMetadata);
         return new RdmaServer(local, datagrams, new Settings(maxMessage, maxCalls, maxCallsPerConnection,
                 Settings.DEFAULT.maxConnections(), Settings.DEFAULT.maxHeldBytes(), Settings.DEFAULT.memoryBytes(),
-                Settings.DEFAULT.memoryNanos()), executor,
-                new RdmaServer.Methods(List.copyOf(services.values()), fallback, List.copyOf(interceptors)));
+                Settings.DEFAULT.memoryNanos()), new Aging(idleNanos, ageNanos, graceNanos), serving,
+                new RdmaServer.Methods(List.copyOf(services.values()), fallback, List.copyOf(interceptors), log));
     }
 }

@@ -2,30 +2,58 @@ package org.rdmasockets.grpc;
 
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.rdmasockets.internal.lock.StackRoom;
 
 /** Runs the same body again and again on an executor, whenever there is news, never twice at a time. */
 final class SerialTask {
-    private final Executor executor;
     private final Runnable body;
+    /** Told that the executor refuses, and the body does not run any more; null if it is to run elsewhere then. */
+    private final Consumer<RuntimeException> refused;
+    /** Changed by the body only. */
+    private volatile Executor executor;
+    /** Whether the body has changed it just now. */
+    private boolean moved;
     /** How often it was asked for since the body last began; 0 if no thread runs it. */
     private final AtomicInteger wanted = new AtomicInteger();
 
-    SerialTask(Executor executor, Runnable body) {
+    SerialTask(Executor executor, Runnable body, Consumer<RuntimeException> refused) {
         this.executor = executor;
         this.body = body;
+        this.refused = refused;
     }
 
     /** There is news. */
     void schedule() {
         StackRoom.ensure(); // a counted request has to run
         if (wanted.getAndIncrement() == 0) {
-            try {
-                executor.execute(this::run);
-            } catch (RuntimeException | Error e) { // it takes no more, or has no thread
-                Thread.ofVirtual().name("rdma-grpc").start(this::run); // the call has to end all the same
-            }
+            start();
         }
+    }
+
+    private void start() {
+        try {
+            executor.execute(this::run);
+        } catch (RuntimeException e) { // it takes no more
+            if (refused != null) {
+                refused.accept(e);
+            } else {
+                runElsewhere();
+            }
+        } catch (Error e) { // it has no thread
+            runElsewhere();
+        }
+    }
+
+    /** The call has to end all the same. */
+    private void runElsewhere() {
+        Thread.ofVirtual().name("rdma-grpc").start(this::run);
+    }
+
+    /** The body: has to return now, and runs again, on another executor. */
+    void moveTo(Executor other) {
+        executor = other;
+        moved = true;
     }
 
     /** Keeps others from running the body until this thread has called {@link #run}. Before there is any news. */
@@ -38,6 +66,11 @@ final class SerialTask {
         int seen = wanted.get();
         do {
             body.run();
+            if (moved) {
+                moved = false;
+                start();
+                return;
+            }
             seen = wanted.addAndGet(-seen);
         } while (seen != 0);
     }

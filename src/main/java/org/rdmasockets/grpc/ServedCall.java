@@ -1,14 +1,19 @@
 package org.rdmasockets.grpc;
 
 import io.grpc.Attributes;
+import io.grpc.Codec;
+import io.grpc.Compressor;
 import io.grpc.Context;
 import io.grpc.Deadline;
+import io.grpc.Decompressor;
 import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
+import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
+import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.util.ArrayDeque;
@@ -17,7 +22,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
-import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.rpc.RpcMetadata;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.Code;
@@ -32,13 +36,16 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private final CallStream stream;
     private final MethodDescriptor<Q, A> method;
     private final ServerCallHandler<Q, A> handler;
+    private final RdmaServer.Serving serving;
     private final SerialTask task;
-    private final LimitedLog failures;
     private final AtomicLong requested = new AtomicLong();
     /** Set before the listener; read by the thread that hears of a cancellation. */
     private volatile Context.CancellableContext context;
     /** A request that came with the call and was taken from the stream; serial. */
     private byte[] first;
+    private Tracers tracers = Tracers.NONE;
+    /** Null if requests are as they are. */
+    private Decompressor decompressor;
     /** Null before the start; serial, as the next two. */
     private Listener<Q> listener;
     private boolean inputEnded;
@@ -46,10 +53,17 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     /** Whether the listener knows that the call is ready, or the call has never been other. */
     private volatile boolean toldReady;
     private volatile String authority;
+    /** Whether the application's supplier was asked for an executor; serial. */
+    private boolean moved;
+    /** The encodings that the client can read; null for gRPC's own. Set before the listener. */
+    private String accepted;
 
     // The words of the application; its threads only.
     private boolean headersSent;
     private boolean closed;
+    /** Null if answers go as they are. */
+    private Compressor compressor;
+    private boolean compresses = true;
 
     /** Frames that wait to be sent; its monitor guards it, also while they are sent, and all below. */
     private final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
@@ -60,14 +74,16 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private byte[] answer;
     /** Whether the application's end is the call's. */
     private volatile boolean finished;
+    /** Whether that was OK; written before. */
+    private boolean finishedWell;
 
-    ServedCall(CallStream stream, MethodDescriptor<Q, A> method, ServerCallHandler<Q, A> handler, Executor executor,
-            LimitedLog failures) {
+    ServedCall(CallStream stream, MethodDescriptor<Q, A> method, ServerCallHandler<Q, A> handler,
+            RdmaServer.Serving serving) {
         this.stream = stream;
         this.method = method;
         this.handler = handler;
-        this.failures = failures;
-        task = new SerialTask(executor, this::look);
+        this.serving = serving;
+        task = new SerialTask(serving.executor(), this::look, this::refused);
     }
 
     /** Begins on the executor. */
@@ -90,6 +106,17 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
             Thread.ofVirtual().name("rdma-grpc-cancel").start(() -> cancelled.cancel(cause()));
         }
         task.schedule();
+    }
+
+    /** The executor takes no more of the call: nothing of the application runs elsewhere. */
+    private void refused(RuntimeException e) {
+        Status status = Status.INTERNAL.withDescription("the executor of the server has refused the call: " + e);
+        stream.finish(status.getCode().value(), status.getDescription(), null, null);
+        Context.CancellableContext begun = context;
+        if (begun != null) {
+            Thread.ofVirtual().name("rdma-grpc-cancel").start(() -> begun.cancel(e));
+        }
+        tracers.closed(status);
     }
 
     private Throwable cause() {
@@ -116,22 +143,75 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         }
     }
 
+    /** Begins the call; false if it cannot, or goes on elsewhere. */
     private boolean start() {
         Metadata headers;
         try {
-            RpcMetadata arrived = RpcMetadata.decode(stream.headers());
+            RpcMetadata arrived = Encoding.arrived(stream.headers(), serving.maxMetadata());
             authority = arrived.firstText(Encoding.AUTHORITY).orElse(null);
             headers = Encoding.metadata(arrived);
         } catch (IllegalArgumentException e) {
-            over = true;
-            stream.finish(Code.INTERNAL, "the headers are none of gRPC's: " + e.getMessage(), null, null);
+            refuse(Status.INTERNAL.withDescription("the headers are none of gRPC's: " + e.getMessage()));
+            return false;
+        } catch (StatusException e) {
+            refuse(e.getStatus());
             return false;
         }
+        if (stream.deadlineNanos() != Long.MAX_VALUE) {
+            headers.put(Encoding.TIMEOUT, Encoding.timeout(stream.deadlineNanos() - System.nanoTime()));
+        }
+        return !moves(headers) && start(headers);
+    }
+
+    /** It ends before it has begun. */
+    private void refuse(Status status) {
+        over = true;
+        stream.finish(status.getCode().value(), status.getDescription(), null, null);
+    }
+
+    /** Whether it goes on on another executor, where this is asked again. */
+    private boolean moves(Metadata headers) {
+        if (serving.executors() == null || moved) {
+            return false;
+        }
+        moved = true;
+        Executor own;
+        try {
+            own = serving.executors().getExecutor(this, headers);
+        } catch (Throwable e) {
+            refuse(Status.fromThrowable(e));
+            return true;
+        }
+        if (own == null) {
+            return false;
+        }
+        task.moveTo(own);
+        return true;
+    }
+
+    private boolean start(Metadata headers) {
+        Context around = serving.root();
+        Throwable failed = null;
+        try {
+            tracers = Tracers.of(serving.tracers(), method.getFullMethodName(), headers);
+            around = tracers.filter(around);
+            decompressor = decompressor(headers.get(Compression.ENCODING));
+            accepted = headers.get(Compression.ACCEPTED);
+        } catch (Throwable e) {
+            failed = e;
+        }
         long deadline = stream.deadlineNanos();
-        context = deadline == Long.MAX_VALUE ? Context.ROOT.withCancellation() : Context.ROOT.withDeadline(
+        context = deadline == Long.MAX_VALUE ? around.withCancellation() : around.withDeadline(
                 Deadline.after(deadline - System.nanoTime(), TimeUnit.NANOSECONDS), RdmaServer.Deadlines.SCHEDULER);
         Context previous = context.attach();
         try {
+            if (failed != null) {
+                throw failed;
+            }
+            serving.counts().starts();
+            if (tracers != Tracers.NONE) {
+                tracers.started(new Info());
+            }
             listener = handler.startCall(this, headers);
             if (listener == null) {
                 throw new NullPointerException("startCall() returned a null listener");
@@ -144,6 +224,36 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
             context.detach(previous);
         }
         return true;
+    }
+
+    private Decompressor decompressor(String encoding) {
+        if (Compression.isPlain(encoding)) {
+            return null;
+        }
+        Decompressor known = serving.decompressors().lookupDecompressor(encoding);
+        if (known == null) {
+            throw Status.UNIMPLEMENTED.withDescription("Can't find decompressor for " + encoding)
+                    .asRuntimeException();
+        }
+        return known;
+    }
+
+    /** What tracers learn of it. */
+    private final class Info extends ServerStreamTracer.ServerCallInfo<Q, A> {
+        @Override
+        public MethodDescriptor<Q, A> getMethodDescriptor() {
+            return method;
+        }
+
+        @Override
+        public Attributes getAttributes() {
+            return ServedCall.this.getAttributes();
+        }
+
+        @Override
+        public String getAuthority() {
+            return authority;
+        }
     }
 
     /** Does one thing that is to be done; false if there is none. */
@@ -161,8 +271,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         byte[] message = requested.get() > 0 ? poll() : null;
         if (message != null) {
             requested.decrementAndGet();
-            listener.onMessage(method.parseRequest(Encoding.message(message)));
-            return true;
+            return deliver(message);
         }
         if (!inputEnded && first == null && stream.isInputEnded() && stream.code() < 0) {
             inputEnded = true;
@@ -178,8 +287,43 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         return message == null ? stream.poll() : message;
     }
 
+    /** Gives a request to the listener; false if it is damaged, and the call over. */
+    private boolean deliver(byte[] arrived) {
+        byte[] message = arrived;
+        if (decompressor != null) {
+            try {
+                message = Compression.unpack(arrived, decompressor, serving.maxMessage());
+            } catch (StatusException e) {
+                fail(e, e.getStatus());
+                listener.onCancel();
+                return false;
+            }
+        }
+        tracers.received(arrived.length, message.length);
+        listener.onMessage(method.parseRequest(Encoding.message(message)));
+        return true;
+    }
+
+    private Status endStatus() {
+        if (finished) {
+            synchronized (outbox) {
+                return end;
+            }
+        }
+        return (stream.code() == Code.DEADLINE_EXCEEDED ? Status.DEADLINE_EXCEEDED : Status.CANCELLED)
+                .withDescription(stream.text());
+    }
+
+    private void traceEnd() {
+        if (tracers != Tracers.NONE) {
+            tracers.closed(endStatus());
+        }
+        serving.counts().ends(finished && finishedWell);
+    }
+
     private void endCall() {
         over = true;
+        traceEnd();
         if (finished) {
             listener.onComplete();
             context.cancel(null);
@@ -191,12 +335,13 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
 
     private void fail(Throwable failure, Status status) {
         if (stream.code() < 0) {
-            failures.warn("{} of {} failed", method.getFullMethodName(), stream.carrier().remoteAddress(), failure);
+            serving.failures().warn("{} of {} failed", method.getFullMethodName(), stream.carrier().remoteAddress(), failure);
         }
         Metadata more = failure instanceof StatusRuntimeException known ? known.getTrailers() : null;
         end(status, listener == null || more == null ? new Metadata() : more, true);
         if (stream.code() >= 0 && !over) {
             over = true;
+            traceEnd();
             context.cancel(failure);
         }
     }
@@ -221,7 +366,12 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         boolean unary = method.getType() == MethodDescriptor.MethodType.UNARY;
         byte[] block;
         try {
-            block = Encoding.metadata(unary ? List.of() : CONTENT_TYPE, headers).encode();
+            List<RpcMetadata.Entry> own = unary ? List.of() : CONTENT_TYPE;
+            headers.discardAll(Compression.ENCODING);
+            if (compressor != null) {
+                own = List.of(Encoding.entry(Compression.ENCODING.name(), compressor.getMessageEncoding()));
+            }
+            block = Encoding.metadata(own, headers).encode();
         } catch (IllegalArgumentException e) {
             end(Status.RESOURCE_EXHAUSTED.withDescription(e.getMessage()), new Metadata(), true);
             return;
@@ -238,7 +388,9 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         }
         byte[] bytes;
         try {
-            bytes = Encoding.bytes(method.streamResponse(message));
+            byte[] plain = Encoding.bytes(method.streamResponse(message));
+            bytes = compressor == null ? plain : Compression.pack(plain, compressor, compresses);
+            tracers.sent(bytes.length, plain.length);
         } catch (IOException | RuntimeException e) {
             end(Status.fromThrowable(e).withDescription("the answer cannot be encoded: " + e), new Metadata(), true);
             throw Status.CANCELLED.withDescription("the answer cannot be encoded").withCause(e).asRuntimeException();
@@ -302,11 +454,13 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
                     stream.send(null, outbox.poll(), false);
                 }
                 if (end != null && outbox.isEmpty() && stream.code() < 0) {
+                    finishedWell = end.isOk();
                     finished = true;
                     String text = end.getDescription();
                     stream.finish(end.getCode().value(), text == null ? "" : text, trailers, answer);
                 }
             } catch (MessageTooLong e) {
+                end = Status.RESOURCE_EXHAUSTED.withDescription(e.getMessage());
                 stream.finish(Code.RESOURCE_EXHAUSTED, e.getMessage(), null, null);
             }
         }
@@ -327,12 +481,23 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         return stream.code() >= 0 && !finished;
     }
 
-    /** Any name: messages are not compressed over RDMA, whatever a server prefers. */
+    @Override
+    public void setMessageCompression(boolean enabled) {
+        compresses = enabled;
+    }
+
+    /** Of a client that says what it can read, and cannot read this, answers go as they are. */
     @Override
     public void setCompression(String name) {
         if (headersSent) {
             throw new IllegalStateException("sendHeaders has been called");
         }
+        Compressor known = serving.compressors().lookupCompressor(name);
+        if (known == null) {
+            throw new IllegalArgumentException("Unable to find compressor by name " + name);
+        }
+        compressor = known == Codec.Identity.NONE || accepted != null && !List.of(accepted.split(" *, *"))
+                .contains(name) ? null : known;
     }
 
     @Override

@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -633,6 +634,16 @@ public final class RpcClient implements AutoCloseable {
     public String transport() {
         ClientConnection connection = current;
         return connection == null ? "none" : connection.carrier().transport();
+    }
+
+    /** {@return the address and port of this end of the present connection; empty before the first} */
+    public Optional<InetSocketAddress> localAddress() {
+        return Optional.ofNullable(current).map(connection -> connection.carrier().localAddress());
+    }
+
+    /** {@return the address and port of the server of the present connection; empty before the first} */
+    public Optional<InetSocketAddress> remoteAddress() {
+        return Optional.ofNullable(current).map(connection -> connection.carrier().remoteAddress());
     }
 
     /** Ends the connection and all calls. Idempotent. */

@@ -1,6 +1,7 @@
 package org.rdmasockets.rpc;
 
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.Code;
@@ -164,6 +165,16 @@ public final class RpcClientCall implements AutoCloseable {
     @Override
     public void close() {
         cancel();
+    }
+
+    /** {@return the address and port of this end of the connection that carries the call} */
+    public InetSocketAddress localAddress() {
+        return stream.carrier().localAddress();
+    }
+
+    /** {@return the address and port of the server} */
+    public InetSocketAddress remoteAddress() {
+        return stream.carrier().remoteAddress();
     }
 
     @Override

@@ -1,6 +1,7 @@
 package org.rdmasockets.rpc;
 
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
@@ -272,6 +273,16 @@ public final class RpcPending {
         if (now != null) {
             now.cancel(Code.CANCELLED, CANCELLED);
         }
+    }
+
+    /** {@return the address and port of this end of the connection that carries the call now} */
+    public InetSocketAddress localAddress() {
+        return stream.carrier().localAddress();
+    }
+
+    /** {@return the address and port of the server} */
+    public InetSocketAddress remoteAddress() {
+        return stream.carrier().remoteAddress();
     }
 
     @Override

@@ -24,6 +24,12 @@ class InteropOverOkHttpTest extends InteropContract {
         return OkHttpChannelBuilder.forAddress("127.0.0.1", port).usePlaintext();
     }
 
+    /** They are proved by gRPC. */
+    @Override
+    boolean runsCasesOfGrpc() {
+        return false;
+    }
+
     /** The server resets the stream, and what the client hears first depends on its place. */
     @Override
     Set<Status.Code> tooLong() {

@@ -21,7 +21,7 @@ class SerialTaskTest {
                     throw error;
                 }
                 throw (RuntimeException) thrown;
-            }, twice::countDown);
+            }, twice::countDown, null);
             task.schedule();
             task.schedule();
             while (twice.getCount() == 2) {

@@ -1,11 +1,6 @@
 package org.rdmasockets.grpc;
 
 import com.google.protobuf.ByteString;
-import io.grpc.ForwardingServerCall;
-import io.grpc.Metadata;
-import io.grpc.ServerCall;
-import io.grpc.ServerCallHandler;
-import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import io.grpc.testing.integration.EmptyProtos.Empty;
@@ -22,43 +17,6 @@ import io.grpc.testing.integration.TestServiceGrpc;
 
 /** gRPC's interop service, as its definition says. */
 final class TestService extends TestServiceGrpc.TestServiceImplBase {
-    /** A header that comes back as a header. */
-    static final Metadata.Key<String> ECHO_INITIAL =
-            Metadata.Key.of("x-grpc-test-echo-initial", Metadata.ASCII_STRING_MARSHALLER);
-    /** A header that comes back as a trailer. */
-    static final Metadata.Key<byte[]> ECHO_TRAILING =
-            Metadata.Key.of("x-grpc-test-echo-trailing-bin", Metadata.BINARY_BYTE_MARSHALLER);
-
-    /** Sends the two headers back. */
-    static ServerInterceptor echo() {
-        return new ServerInterceptor() {
-            @Override
-            public <Q, A> ServerCall.Listener<Q> interceptCall(ServerCall<Q, A> call, Metadata come,
-                    ServerCallHandler<Q, A> next) {
-                return next.startCall(new ForwardingServerCall.SimpleForwardingServerCall<>(call) {
-                    @Override
-                    public void sendHeaders(Metadata headers) {
-                        copy(ECHO_INITIAL, come, headers);
-                        super.sendHeaders(headers);
-                    }
-
-                    @Override
-                    public void close(Status status, Metadata trailers) {
-                        copy(ECHO_TRAILING, come, trailers);
-                        super.close(status, trailers);
-                    }
-                }, come);
-            }
-        };
-    }
-
-    private static <T> void copy(Metadata.Key<T> key, Metadata from, Metadata to) {
-        T value = from.get(key);
-        if (value != null) {
-            to.put(key, value);
-        }
-    }
-
     @Override
     public void emptyCall(Empty request, StreamObserver<Empty> answers) {
         answers.onNext(Empty.getDefaultInstance());

@@ -29,6 +29,7 @@ public final class CallServer implements AutoCloseable {
     private final Carrier.Listener listener;
     private final Function<String, CallMethod> methods;
     final Settings settings;
+    final Aging aging;
     /** Answers of numbered calls. */
     final ResponseCache memory;
     /** The identity of this server, drawn at random. */
@@ -71,13 +72,32 @@ public final class CallServer implements AutoCloseable {
     }
 
     /**
+     * How old connections become, in nanoseconds, {@code Long.MAX_VALUE} for any age: the time without a call, the time
+     * in all, about, and the time after either for calls that run.
+     */
+    public record Aging(long idleNanos, long ageNanos, long graceNanos) {
+        /** They end when their clients want it. */
+        public static final Aging NEVER = new Aging(Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE);
+
+        boolean isNever() {
+            return idleNanos == Long.MAX_VALUE && ageNanos == Long.MAX_VALUE;
+        }
+    }
+
+    /** The same with connections of any age. */
+    public static CallServer over(Carrier.Listener listener, Function<String, CallMethod> methods, Settings settings) {
+        return over(listener, methods, settings, Aging.NEVER);
+    }
+
+    /**
      * Begins to serve methods, which are asked for by their names at each call, null for none. The listener ends with
      * the server, also if that cannot begin.
      */
-    public static CallServer over(Carrier.Listener listener, Function<String, CallMethod> methods, Settings settings) {
+    public static CallServer over(Carrier.Listener listener, Function<String, CallMethod> methods, Settings settings,
+            Aging aging) {
         boolean begun = false;
         try {
-            CallServer server = new CallServer(listener, methods, settings);
+            CallServer server = new CallServer(listener, methods, settings, aging);
             Thread.ofVirtual().name("rdma-rpc-accept").start(server::accept);
             begun = true;
             return server;
@@ -88,7 +108,9 @@ public final class CallServer implements AutoCloseable {
         }
     }
 
-    private CallServer(Carrier.Listener listener, Function<String, CallMethod> methods, Settings settings) {
+    private CallServer(Carrier.Listener listener, Function<String, CallMethod> methods, Settings settings,
+            Aging aging) {
+        this.aging = aging;
         this.listener = listener;
         this.methods = methods;
         this.settings = settings;

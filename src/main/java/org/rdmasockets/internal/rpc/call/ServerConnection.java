@@ -5,6 +5,8 @@ import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.internal.log.Log;
@@ -51,6 +53,10 @@ final class ServerConnection extends CallConnection {
     private final AtomicInteger calling = new AtomicInteger();
     /** Calls that have a place: those, and others whose method has not returned yet. */
     private final AtomicInteger placed = new AtomicInteger();
+    /** Racy, but benign: the number of the call that came last. */
+    private int lastCall;
+    /** Waits for the end of a connection that must not become old; null for others. */
+    private volatile Thread ager;
     private volatile boolean greeted;
     private volatile boolean leaving;
     private volatile boolean graceOver;
@@ -82,9 +88,42 @@ final class ServerConnection extends CallConnection {
             if (leaving) {
                 sendOrFail(new Frame(Frame.GOAWAY, 0, 0));
             }
+            if (!server.aging.isNever()) {
+                ager = Thread.ofVirtual().name("rdma-rpc-age").start(this::age);
+            }
             read(reader.get());
         } catch (IOException | RuntimeException | Error e) {
             fail("internal error", e);
+        }
+    }
+
+    /** Waits until the connection is too old, or has had no call for too long, and lets it end then. */
+    private void age() {
+        CallServer.Aging aging = server.aging;
+        long spread = Math.min(aging.ageNanos() / 10, Long.MAX_VALUE / 4);
+        long old = aging.ageNanos() == Long.MAX_VALUE ? Long.MAX_VALUE
+                : aging.ageNanos() - spread + ThreadLocalRandom.current().nextLong(2 * spread + 1);
+        long looks = Math.max(1_000_000, Math.min(aging.idleNanos() / 8, old));
+        long idleSince = System.nanoTime();
+        int seen = lastCall;
+        try {
+            while (failure() == null) {
+                long now = System.nanoTime();
+                if (calling.get() > 0 || lastCall != seen) {
+                    seen = lastCall;
+                    idleSince = now;
+                }
+                long left = Math.min(old - (now - beganNanos), aging.idleNanos() - (now - idleSince));
+                if (left <= 0) {
+                    leave();
+                    TimeUnit.NANOSECONDS.sleep(aging.graceNanos());
+                    fail(new IOException("the server ends connections of this age"));
+                    return;
+                }
+                TimeUnit.NANOSECONDS.sleep(Math.min(left, looks));
+            }
+        } catch (InterruptedException e) {
+            return; // the connection is over
         }
     }
 
@@ -129,6 +168,7 @@ final class ServerConnection extends CallConnection {
         }
         long deadlineNanos = frame.value <= 0 || frame.value > Long.MAX_VALUE / 4000 ? Long.MAX_VALUE
                 : System.nanoTime() + frame.value * 1000;
+        lastCall = frame.call;
         CallStream call = new CallStream(this, frame.call, frame.text, deadlineNanos);
         if (frame.metadata != null) {
             call.headersArrived(frame.metadata);
@@ -461,6 +501,10 @@ final class ServerConnection extends CallConnection {
     @Override
     void onFailed(IOException reason) {
         CallTimer.forget(this);
+        Thread waits = ager;
+        if (waits != null) {
+            waits.interrupt();
+        }
         for (CallStream call : calls.values()) {
             if (call.remembered == null || call.hasStreamed()) { // else its client may come back for the answer
                 call.finish(Code.CANCELLED, "the client is gone", null, null);

@@ -1,0 +1,191 @@
+package org.rdmasockets.grpc;
+
+import io.grpc.Attributes;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ClientStreamTracer;
+import io.grpc.Codec;
+import io.grpc.Compressor;
+import io.grpc.Deadline;
+import io.grpc.DecompressorRegistry;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.internal.ClientStream;
+import io.grpc.internal.ClientStreamListener;
+import io.grpc.internal.InsightBuilder;
+import java.io.InputStream;
+
+/** A call of a channel of gRPC's core, as a call of the channel that is its connection. */
+final class CoreStream implements ClientStream {
+    /** Messages pass as they are. */
+    private static final MethodDescriptor.Marshaller<InputStream> BYTES = new MethodDescriptor.Marshaller<>() {
+        @Override
+        public InputStream stream(InputStream message) {
+            return message;
+        }
+
+        @Override
+        public InputStream parse(InputStream message) {
+            return message;
+        }
+    };
+
+    private final CoreTransports.Transport transport;
+    private final MethodDescriptor<?, ?> method;
+    private final Metadata headers;
+    private CallOptions options;
+    /** Set by start. */
+    private volatile ChannelCall<InputStream, InputStream> call;
+
+    CoreStream(CoreTransports.Transport transport, MethodDescriptor<?, ?> method, Metadata headers, CallOptions given,
+            ClientStreamTracer[] tracers) {
+        this.transport = transport;
+        this.method = method;
+        this.headers = headers;
+        options = CallOptions.DEFAULT.withExecutor(Encoding.DIRECT);
+        for (ClientStreamTracer tracer : tracers) {
+            options = options.withStreamTracerFactory(new ClientStreamTracer.Factory() {
+                @Override
+                public ClientStreamTracer newClientStreamTracer(ClientStreamTracer.StreamInfo info, Metadata more) {
+                    return tracer;
+                }
+            });
+        }
+    }
+
+    // Before the start.
+
+    @Override
+    public void setAuthority(String authority) {
+        options = options.withAuthority(authority);
+    }
+
+    @Override
+    public void setDeadline(Deadline deadline) {
+        options = options.withDeadline(deadline);
+    }
+
+    @Override
+    public void setMaxInboundMessageSize(int most) {
+        options = options.withMaxInboundMessageSize(most);
+    }
+
+    @Override
+    public void setMaxOutboundMessageSize(int most) {
+        options = options.withMaxOutboundMessageSize(most);
+    }
+
+    @Override
+    public void setCompressor(Compressor compressor) {
+        if (compressor != Codec.Identity.NONE) {
+            options = options.withCompression(compressor.getMessageEncoding());
+        }
+    }
+
+    /** The same as that of the transport. */
+    @Override
+    public void setDecompressorRegistry(DecompressorRegistry registry) {
+    }
+
+    /** Each message is compressed by itself. */
+    @Override
+    public void setFullStreamDecompression(boolean whole) {
+    }
+
+    /** A call that is not made again by the connection: gRPC's core does that. */
+    @Override
+    public void start(ClientStreamListener listener) {
+        MethodDescriptor<InputStream, InputStream> bytes = method.toBuilder(BYTES, BYTES)
+                .setType(MethodDescriptor.MethodType.BIDI_STREAMING).setIdempotent(false).setSafe(false).build();
+        ChannelCall<InputStream, InputStream> made = new ChannelCall<>(transport.channel(), bytes, options);
+        call = made;
+        transport.begins();
+        made.start(new ClientCall.Listener<>() {
+            @Override
+            public void onHeaders(Metadata arrived) {
+                listener.headersRead(arrived);
+            }
+
+            @Override
+            public void onMessage(InputStream message) {
+                InputStream[] left = {message};
+                listener.messagesAvailable(() -> {
+                    InputStream next = left[0];
+                    left[0] = null;
+                    return next;
+                });
+            }
+
+            @Override
+            public void onReady() {
+                listener.onReady();
+            }
+
+            @Override
+            public void onClose(Status status, Metadata trailers) {
+                try {
+                    listener.closed(status, made.isBegun() ? ClientStreamListener.RpcProgress.PROCESSED
+                            : ClientStreamListener.RpcProgress.REFUSED, trailers);
+                } finally {
+                    transport.ends();
+                }
+            }
+        }, headers);
+    }
+
+    // After it.
+
+    @Override
+    public void request(int messages) {
+        call.request(messages);
+    }
+
+    @Override
+    public void writeMessage(InputStream message) {
+        call.sendMessage(message);
+    }
+
+    @Override
+    public void flush() {
+        // Nothing is kept.
+    }
+
+    @Override
+    public boolean isReady() {
+        return call != null && call.isReady();
+    }
+
+    @Override
+    public void optimizeForDirectExecutor() {
+        // It runs as it does.
+    }
+
+    @Override
+    public void setMessageCompression(boolean enabled) {
+        ChannelCall<InputStream, InputStream> made = call;
+        if (made != null) {
+            made.setMessageCompression(enabled);
+        }
+    }
+
+    @Override
+    public void halfClose() {
+        call.halfClose();
+    }
+
+    @Override
+    public void cancel(Status why) {
+        call.end(why);
+    }
+
+    @Override
+    public Attributes getAttributes() {
+        return transport.getAttributes();
+    }
+
+    @Override
+    public void appendTimeoutInsight(InsightBuilder insight) {
+        insight.appendKeyValue("remote_addr", transport.getAttributes().get(io.grpc.Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
+    }
+}

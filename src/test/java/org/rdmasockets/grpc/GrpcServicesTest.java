@@ -1,0 +1,357 @@
+package org.rdmasockets.grpc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ClientStreamTracer;
+import io.grpc.InternalChannelz;
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
+import io.grpc.Server;
+import io.grpc.ServerBuilder;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.channelz.v1.ChannelzGrpc;
+import io.grpc.channelz.v1.GetServersRequest;
+import io.grpc.channelz.v1.GetTopChannelsRequest;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc;
+import io.grpc.protobuf.services.ChannelzService;
+import io.grpc.protobuf.services.HealthStatusManager;
+import io.grpc.protobuf.services.ProtoReflectionServiceV1;
+import io.grpc.reflection.v1.ServerReflectionGrpc;
+import io.grpc.reflection.v1.ServerReflectionRequest;
+import io.grpc.reflection.v1.ServerReflectionResponse;
+import io.grpc.stub.MetadataUtils;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import io.grpc.testing.integration.EmptyProtos.Empty;
+import io.grpc.testing.integration.Messages.SimpleRequest;
+import io.grpc.testing.integration.Messages.SimpleResponse;
+import io.grpc.testing.integration.TestServiceGrpc;
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.interop.TestBed;
+
+/** What servers and channels of gRPC have beside calls, over this library: services of others, and settings. */
+class GrpcServicesTest {
+    private Server server;
+    private ManagedChannel channel;
+
+    private static RdmaServerBuilder server() {
+        return RdmaServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+    }
+
+    private void start(ServerBuilder<?> builder) throws IOException {
+        server = builder.build().start();
+        channel = RdmaChannelBuilder.forAddress("127.0.0.1", server.getPort()).build();
+    }
+
+    private TestServiceGrpc.TestServiceBlockingStub stub() {
+        return TestServiceGrpc.newBlockingStub(channel).withDeadlineAfter(TestBed.PATIENCE_MILLIS,
+                TimeUnit.MILLISECONDS);
+    }
+
+    private static Status statusOf(Runnable call) {
+        return assertThrows(StatusRuntimeException.class, call::run).getStatus();
+    }
+
+    @AfterEach
+    void end() throws Exception {
+        if (channel != null) {
+            channel.shutdownNow();
+            assertTrue(channel.awaitTermination(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS), "the channel ends");
+        }
+        if (server != null) {
+            server.shutdownNow();
+        }
+    }
+
+    @Test
+    void healthAndReflectionAnswer() throws Exception {
+        HealthStatusManager health = new HealthStatusManager();
+        health.setStatus("store", ServingStatus.NOT_SERVING);
+        start(server().addService(health.getHealthService()).addService(ProtoReflectionServiceV1.newInstance()));
+        assertEquals(ServingStatus.NOT_SERVING, HealthGrpc.newBlockingStub(channel)
+                .check(HealthCheckRequest.newBuilder().setService("store").build()).getStatus());
+        CompletableFuture<ServerReflectionResponse> come = new CompletableFuture<>();
+        StreamObserver<ServerReflectionRequest> requests = ServerReflectionGrpc.newStub(channel)
+                .serverReflectionInfo(new StreamObserver<>() {
+                    @Override
+                    public void onNext(ServerReflectionResponse answer) {
+                        come.complete(answer);
+                    }
+
+                    @Override
+                    public void onError(Throwable failure) {
+                        come.completeExceptionally(failure);
+                    }
+
+                    @Override
+                    public void onCompleted() {
+                        // The answer has come before.
+                    }
+                });
+        requests.onNext(ServerReflectionRequest.newBuilder().setListServices("").build());
+        List<String> services = come.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS).getListServicesResponse()
+                .getServiceList().stream().map(one -> one.getName()).sorted().toList();
+        requests.onCompleted();
+        assertEquals(List.of("grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"), services);
+    }
+
+    @Test
+    void channelzCountsTheCallsOfBothEnds() throws Exception {
+        start(server().addService(new TestService()).addService(ChannelzService.newInstance(100)));
+        for (int i = 0; i < 3; i++) {
+            stub().emptyCall(Empty.getDefaultInstance());
+        }
+        assertEquals(Status.Code.UNIMPLEMENTED, statusOf(() -> stub().unimplementedCall(Empty.getDefaultInstance()))
+                .getCode());
+        ChannelzGrpc.ChannelzBlockingStub channelz = ChannelzGrpc.newBlockingStub(channel);
+        String target = "127.0.0.1:" + server.getPort();
+        var ours = channelz.getTopChannels(GetTopChannelsRequest.getDefaultInstance()).getChannelList().stream()
+                .filter(one -> one.getData().getTarget().equals(target)).findFirst().orElseThrow().getData();
+        assertEquals(3, ours.getCallsSucceeded());
+        assertEquals(1, ours.getCallsFailed());
+        Await.until("the server has counted the calls", () -> channelz.getServers(
+                GetServersRequest.getDefaultInstance()).getServerList().stream().anyMatch(one ->
+                one.getData().getCallsSucceeded() >= 4 && one.getData().getCallsFailed() == 1));
+        RdmaServer shown = (RdmaServer) server;
+        assertTrue(InternalChannelz.instance().containsServer(shown.getLogId()));
+        server.shutdownNow();
+        assertFalse(InternalChannelz.instance().containsServer(shown.getLogId()));
+    }
+
+    /** Adds up what goes and comes of messages, over the wire and as they are. */
+    private static final class Sizes extends ClientStreamTracer.Factory {
+        private final AtomicLong sentWire = new AtomicLong();
+        private final AtomicLong sentPlain = new AtomicLong();
+        private final AtomicLong cameWire = new AtomicLong();
+        private final AtomicLong camePlain = new AtomicLong();
+
+        @Override
+        public ClientStreamTracer newClientStreamTracer(ClientStreamTracer.StreamInfo info, Metadata headers) {
+            return new ClientStreamTracer() {
+                @Override
+                public void outboundWireSize(long bytes) {
+                    sentWire.addAndGet(bytes);
+                }
+
+                @Override
+                public void outboundUncompressedSize(long bytes) {
+                    sentPlain.addAndGet(bytes);
+                }
+
+                @Override
+                public void inboundWireSize(long bytes) {
+                    cameWire.addAndGet(bytes);
+                }
+
+                @Override
+                public void inboundUncompressedSize(long bytes) {
+                    camePlain.addAndGet(bytes);
+                }
+            };
+        }
+    }
+
+    @Test
+    void messagesAreCompressedWhereTheEndsSaySo() throws Exception {
+        start(server().maxInboundMessageSize(200_000).addService(new TestServiceGrpc.TestServiceImplBase() {
+            @Override
+            public void unaryCall(SimpleRequest request, StreamObserver<SimpleResponse> answers) {
+                ((ServerCallStreamObserver<SimpleResponse>) answers).setCompression("gzip");
+                new TestService().unaryCall(request, answers);
+            }
+        }));
+        Sizes sizes = new Sizes();
+        var compressing = stub().withCompression("gzip").withInterceptors(new io.grpc.ClientInterceptor() {
+                    @Override
+                    public <Q, A> ClientCall<Q, A> interceptCall(io.grpc.MethodDescriptor<Q, A> method,
+                            CallOptions options, io.grpc.Channel next) {
+                        return next.newCall(method, options.withStreamTracerFactory(sizes));
+                    }
+                });
+        SimpleResponse answer = compressing.unaryCall(SimpleRequest.newBuilder().setResponseSize(100_000)
+                .setPayload(TestService.payload(100_000)).build());
+        assertEquals(TestService.payload(100_000), answer.getPayload());
+        assertTrue(sizes.sentPlain.get() > 100_000 && sizes.sentWire.get() < 5_000, () -> "sent " + sizes.sentWire);
+        assertTrue(sizes.camePlain.get() > 100_000 && sizes.cameWire.get() < 5_000, () -> "came " + sizes.cameWire);
+        // A short message that grows beyond what the server takes.
+        assertEquals(Status.Code.RESOURCE_EXHAUSTED, statusOf(() -> compressing.unaryCall(
+                SimpleRequest.newBuilder().setPayload(TestService.payload(300_000)).build())).getCode());
+        assertEquals(Status.Code.INTERNAL, statusOf(() -> stub().withCompression("rar")
+                .unaryCall(SimpleRequest.getDefaultInstance())).getCode());
+        Metadata strange = new Metadata();
+        strange.put(Metadata.Key.of("grpc-encoding", Metadata.ASCII_STRING_MARSHALLER), "rar");
+        assertTrue(stub().withInterceptors(MetadataUtils.newAttachHeadersInterceptor(strange))
+                .unaryCall(SimpleRequest.getDefaultInstance()).isInitialized(), "only a compressor names an encoding");
+    }
+
+    @Test
+    void handlersDoNotRunWhereTheirExecutorRefuses() throws Exception {
+        AtomicInteger handled = new AtomicInteger();
+        ExecutorService over = Executors.newSingleThreadExecutor();
+        over.shutdownNow();
+        start(server().executor(over).intercept(new ServerInterceptor() {
+            @Override
+            public <Q, A> ServerCall.Listener<Q> interceptCall(ServerCall<Q, A> call, Metadata headers,
+                    ServerCallHandler<Q, A> next) {
+                handled.incrementAndGet();
+                return next.startCall(call, headers);
+            }
+        }).addService(new TestService()));
+        for (int i = 0; i < 5; i++) {
+            Status status = statusOf(() -> stub().emptyCall(Empty.getDefaultInstance()));
+            assertEquals(Status.Code.INTERNAL, status.getCode(), status::toString);
+            assertTrue(status.getDescription().contains("executor"), status::toString);
+        }
+        assertEquals(0, handled.get());
+    }
+
+    @Test
+    void aCallWhoseExecutorRefusesLaterIsOver() throws Exception {
+        AtomicInteger tasks = new AtomicInteger();
+        Executor once = task -> {
+            if (tasks.getAndIncrement() > 0) {
+                throw new RejectedExecutionException("the second task");
+            }
+            Thread.ofVirtual().start(task);
+        };
+        start(server().executor(once).addService(new TestService()));
+        CompletableFuture<Status> end = new CompletableFuture<>();
+        var observer = TestServiceGrpc.newStub(channel).fullDuplexCall(new StreamObserver<>() {
+            @Override
+            public void onNext(io.grpc.testing.integration.Messages.StreamingOutputCallResponse answer) {
+                // None comes.
+            }
+
+            @Override
+            public void onError(Throwable failure) {
+                end.complete(Status.fromThrowable(failure));
+            }
+
+            @Override
+            public void onCompleted() {
+                end.complete(Status.OK);
+            }
+        });
+        Await.until("the call runs", () -> tasks.get() > 0);
+        observer.onNext(io.grpc.testing.integration.Messages.StreamingOutputCallRequest.getDefaultInstance());
+        observer.onCompleted();
+        Status status = end.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+        assertTrue(tasks.get() == 1 ? status.isOk() : status.getCode() == Status.Code.INTERNAL, status::toString);
+    }
+
+    @Test
+    void aCallRunsOnTheExecutorThatIsSuppliedForIt() throws Exception {
+        CompletableFuture<String> thread = new CompletableFuture<>();
+        try (ExecutorService own = Executors.newSingleThreadExecutor(Thread.ofPlatform().name("supplied").factory())) {
+            start(server().callExecutor(new io.grpc.ServerCallExecutorSupplier() {
+                @Override
+                public <Q, A> Executor getExecutor(ServerCall<Q, A> call, Metadata headers) {
+                    return call.getMethodDescriptor().getFullMethodName().endsWith("EmptyCall") ? own : null;
+                }
+            }).addService(new TestServiceGrpc.TestServiceImplBase() {
+                @Override
+                public void emptyCall(Empty request, StreamObserver<Empty> answers) {
+                    thread.complete(Thread.currentThread().getName());
+                    answers.onNext(request);
+                    answers.onCompleted();
+                }
+            }));
+            stub().emptyCall(Empty.getDefaultInstance());
+            assertEquals("supplied", thread.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS));
+            assertEquals(Status.Code.UNIMPLEMENTED, statusOf(() -> stub().unaryCall(
+                    SimpleRequest.getDefaultInstance())).getCode());
+        }
+    }
+
+    @Test
+    void metadataOverTheLimitAreRefused() throws Exception {
+        Metadata.Key<String> key = Metadata.Key.of("filler", Metadata.ASCII_STRING_MARSHALLER);
+        Metadata more = new Metadata();
+        more.put(key, "x".repeat(2000));
+        start(server().maxInboundMetadataSize(1000).addService(new TestService()));
+        assertEquals(Status.Code.RESOURCE_EXHAUSTED, statusOf(() -> stub().withInterceptors(
+                MetadataUtils.newAttachHeadersInterceptor(more)).emptyCall(Empty.getDefaultInstance())).getCode());
+        stub().emptyCall(Empty.getDefaultInstance());
+        assertThrows(IllegalArgumentException.class, () -> server().maxInboundMetadataSize(1 << 20));
+        end();
+        start(server().addService(new TestServiceGrpc.TestServiceImplBase() {
+            @Override
+            public void emptyCall(Empty request, StreamObserver<Empty> answers) {
+                answers.onError(Status.ABORTED.asException(more));
+            }
+        }));
+        assertEquals(Status.Code.ABORTED, statusOf(() -> stub().emptyCall(Empty.getDefaultInstance())).getCode());
+        channel.shutdownNow();
+        channel = RdmaChannelBuilder.forAddress("127.0.0.1", server.getPort()).maxInboundMetadataSize(1000).build();
+        assertEquals(Status.Code.RESOURCE_EXHAUSTED, statusOf(() -> stub().emptyCall(Empty.getDefaultInstance()))
+                .getCode());
+    }
+
+    @Test
+    void connectionsEndWhenTheyAreOldOrIdleAndCallsGoOnOverOthers() throws Exception {
+        for (RdmaServerBuilder builder : List.of(server().maxConnectionAge(100, TimeUnit.MILLISECONDS),
+                server().maxConnectionIdle(100, TimeUnit.MILLISECONDS))) {
+            start(builder.addService(new TestService()));
+            stub().emptyCall(Empty.getDefaultInstance());
+            RdmaChannel ours = (RdmaChannel) channel;
+            Await.until("the server ends the connection", () -> !ours.client.isConnected());
+            stub().emptyCall(Empty.getDefaultInstance());
+            end();
+        }
+    }
+
+    @Test
+    void eachBuilderMethodOfGrpcHasAnAnswerHere() throws Exception {
+        assertOwn(ManagedChannelBuilder.class, RdmaChannelBuilder.class);
+        assertOwn(ServerBuilder.class, RdmaServerBuilder.class);
+        String why = assertThrows(UnsupportedOperationException.class, () -> server().handshakeTimeout(1,
+                TimeUnit.SECONDS)).getMessage();
+        assertTrue(why.contains("10 seconds"), why);
+        assertTrue(assertThrows(UnsupportedOperationException.class, () -> RdmaChannelBuilder.forAddress("h", 1)
+                .proxyDetector(null)).getMessage().contains("proxy"));
+    }
+
+    /** What is inherited refuses without a word, or does nothing. */
+    private static void assertOwn(Class<?> builder, Class<?> ours) throws NoSuchMethodException {
+        int seen = 0;
+        for (Method method : builder.getDeclaredMethods()) {
+            boolean offered = Modifier.isPublic(method.getModifiers()) || Modifier.isProtected(method.getModifiers());
+            if (offered && !Modifier.isStatic(method.getModifiers()) && !Modifier.isFinal(method.getModifiers())
+                    && !method.isSynthetic()) {
+                assertNotNull(ours.getDeclaredMethod(method.getName(), method.getParameterTypes()), method::toString);
+                seen++;
+            }
+        }
+        assertTrue(seen > 15, builder + " has " + seen + " methods");
+    }
+}
