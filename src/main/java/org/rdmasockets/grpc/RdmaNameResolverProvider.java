@@ -29,9 +29,10 @@ public final class RdmaNameResolverProvider extends NameResolverProvider {
         return true;
     }
 
+    /** The least: the scheme of the first one is that of targets without a scheme, which are names of the DNS. */
     @Override
     protected int priority() {
-        return 5;
+        return 0;
     }
 
     @Override

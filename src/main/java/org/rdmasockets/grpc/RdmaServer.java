@@ -173,6 +173,11 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
         return server;
     }
 
+    /** Connections that are open now; for tests. */
+    int connections() {
+        return started().connections();
+    }
+
     @Override
     public int getPort() {
         CallServer now = started();

@@ -323,8 +323,8 @@ class GrpcServicesTest {
                 server().maxConnectionIdle(100, TimeUnit.MILLISECONDS))) {
             start(builder.addService(new TestService()));
             stub().emptyCall(Empty.getDefaultInstance());
-            RdmaChannel ours = (RdmaChannel) channel;
-            Await.until("the server ends the connection", () -> !ours.client.isConnected());
+            RdmaServer ours = (RdmaServer) server;
+            Await.until("the server ends the connection", () -> ours.connections() == 0);
             stub().emptyCall(Empty.getDefaultInstance());
             end();
         }

@@ -358,6 +358,11 @@ public final class CallServer implements AutoCloseable {
         return calls.get();
     }
 
+    /** Connections that are open now. */
+    public int connections() {
+        return connections.size();
+    }
+
     /** Takes no more connections and calls; those that have begun go on. Idempotent. */
     public void shutdown() {
         leaving = true;
