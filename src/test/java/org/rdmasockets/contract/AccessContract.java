@@ -19,7 +19,7 @@ import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /** The flags of memory that not every device has. */
-abstract class AccessContract extends ContractTest {
+abstract class AccessContract extends VerbsContract {
     private static final int VALUE = 0x01020304;
 
     @ParameterizedTest

@@ -15,7 +15,7 @@ import org.rdmasockets.verbs.QueuePairState;
 import org.rdmasockets.verbs.VerbsException;
 
 /** State and attributes of a connected queue pair: what is remembered and what the device tells. */
-abstract class AttributeContract extends ContractTest {
+abstract class AttributeContract extends VerbsContract {
     @Test
     void theStateIsRememberedFromTheBeginningToTheError() throws VerbsException {
         Pair pair = connect();

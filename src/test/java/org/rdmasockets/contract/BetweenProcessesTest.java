@@ -37,7 +37,7 @@ import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /** Verbs over shared memory with another process: every operation, every error, and its death. */
 @Isolated
-class BetweenProcessesTest extends ContractTest {
+class BetweenProcessesTest extends VerbsContract {
     private static final int TARGET = 4096;
     /** Property with the number of processes that are killed under load. */
     private static final String ROUNDS_PROPERTY = "org.rdmasockets.test.kills";

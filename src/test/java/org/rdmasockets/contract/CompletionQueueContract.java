@@ -26,7 +26,7 @@ import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletions;
 
 /** Completion queues, their room and their events. */
-abstract class CompletionQueueContract extends ContractTest {
+abstract class CompletionQueueContract extends VerbsContract {
     private static final int WAIT_MILLIS = 30_000;
 
     private CompletionQueue queue(int entries) throws VerbsException {

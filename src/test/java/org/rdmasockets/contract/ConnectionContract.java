@@ -25,7 +25,7 @@ import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Connecting, refusing and disconnecting. */
-abstract class ConnectionContract extends ContractTest {
+abstract class ConnectionContract extends VerbsContract {
     private static final long LIMIT_SECONDS = 30;
 
     private ConnectionIdentifier identifier() throws VerbsException {

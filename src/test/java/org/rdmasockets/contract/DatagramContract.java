@@ -27,7 +27,7 @@ import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /** Datagrams between two queue pairs of this process. */
-abstract class DatagramContract extends ContractTest {
+abstract class DatagramContract extends VerbsContract {
     private DatagramEnd sender;
     private DatagramEnd receiver;
     private AddressHandle way;

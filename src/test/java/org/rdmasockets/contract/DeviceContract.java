@@ -25,7 +25,7 @@ import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Devices, ports and GIDs. */
-abstract class DeviceContract extends ContractTest {
+abstract class DeviceContract extends VerbsContract {
     @Test
     void theProviderIsAvailable() {
         assertEquals(Optional.empty(), provider().unavailability());

@@ -24,7 +24,7 @@ import org.rdmasockets.RdmaBuffer;
 import org.rdmasockets.RdmaSocket;
 
 /** RDMA sockets write from buffers of their own as from any memory. */
-abstract class DirectContract extends RdmaTheme {
+abstract class DirectContract extends RdmaContract {
     /** More than the buffers of both ends hold. */
     private static final int TOO_MUCH = 1 << 25;
 
@@ -202,7 +202,7 @@ abstract class DirectContract extends RdmaTheme {
         assertArrayEquals(Arrays.copyOf(sent, received.length), received);
     }
 
-    /** As writes of the stream: see {@code CloseTheme}. */
+    /** As writes of the stream: see {@code CloseContract}. */
     @ParameterizedTest
     @ValueSource(ints = {1, 10_000})
     void theFirstWriteAfterThePeersCloseSucceeds(int length) throws Exception {

@@ -27,7 +27,7 @@ import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /** Waiting for many sources at once. */
-abstract class EventPollerContract extends ContractTest {
+abstract class EventPollerContract extends VerbsContract {
     private static final int FOR_EVER = -1;
     private static final long LIMIT_SECONDS = 30;
 

@@ -22,7 +22,7 @@ import org.rdmasockets.verbs.WorkCompletionStatus;
 import org.rdmasockets.verbs.WorkCompletions;
 
 /** Operations that fail, and harm no other connection. */
-abstract class FailureContract extends ContractTest {
+abstract class FailureContract extends VerbsContract {
     private static final byte UNTOUCHED = 77;
 
     /** The region of an end. */

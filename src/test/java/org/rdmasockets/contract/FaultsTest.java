@@ -21,7 +21,7 @@ import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /** Faults that a network card may have and memory never has, made to happen. */
-class FaultsTest extends ContractTest {
+class FaultsTest extends VerbsContract {
     /** One per test: a removed device stays removed. */
     private final FaultDoor door = new FaultDoor(false);
 

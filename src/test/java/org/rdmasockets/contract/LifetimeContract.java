@@ -30,7 +30,7 @@ import org.rdmasockets.verbs.VerbsException;
 import org.rdmasockets.verbs.WorkCompletions;
 
 /** Closing: twice, in any order, while in use, and use after it. */
-abstract class LifetimeContract extends ContractTest {
+abstract class LifetimeContract extends VerbsContract {
     private static final int ROUNDS = 20;
     private static final long JOIN_MILLIS = 60_000;
 

@@ -37,7 +37,7 @@ import org.rdmasockets.verbs.WorkCompletionStatus;
 import org.rdmasockets.verbs.WorkCompletions;
 
 /** A queue pair looped to itself, without a connection manager. */
-abstract class ManualConnectContract extends ContractTest {
+abstract class ManualConnectContract extends VerbsContract {
     private static void toInit(QueuePair pair) throws VerbsException {
         pair.modify(new QueuePairAttributes().state(QueuePairState.INIT).set(Field.PORT, 1)
                 .set(Field.PARTITION_KEY_INDEX, 0).access(Set.of(AccessFlag.REMOTE_WRITE)));

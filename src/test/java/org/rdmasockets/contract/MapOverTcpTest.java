@@ -8,15 +8,10 @@ import java.net.SocketException;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.RdmaBuffer;
 import org.rdmasockets.RdmaSocket;
-import org.rdmasockets.Transport;
 
 /** RDMA sockets over TCP say that nothing can be mapped there. */
-class MapOverTcpTest extends SocketTheme {
-    @Override
-    SocketFixture fixture() {
-        return new RdmaFixture(Transport.TCP);
-    }
-
+@RunIn(Place.TCP)
+class MapOverTcpTest extends SocketContract {
     @Test
     void nothingIsMappedOverTcp() throws Exception {
         SocketPair pair = pair();

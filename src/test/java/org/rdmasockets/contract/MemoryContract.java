@@ -20,7 +20,7 @@ import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.VerbsException;
 
 /** Protection domains and memory regions. */
-abstract class MemoryContract extends ContractTest {
+abstract class MemoryContract extends VerbsContract {
     private static final Set<AccessFlag> WRITABLE = Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
 
     private ProtectionDomain domain() throws VerbsException {

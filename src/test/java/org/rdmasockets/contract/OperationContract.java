@@ -26,7 +26,7 @@ import org.rdmasockets.verbs.spi.SendHints;
  * Every operation over a connection. The source is always the beginning of the active end's region; the passive end may
  * be in another JVM.
  */
-abstract class OperationContract extends ContractTest {
+abstract class OperationContract extends VerbsContract {
     private static final int TARGET = 4096;
     private static final int IMMEDIATE = 0x12345678;
     private static final int JOINING_AND_OPEN = SendHints.JOINING | SendHints.OPEN;

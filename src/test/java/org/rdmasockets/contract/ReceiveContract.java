@@ -26,7 +26,7 @@ import org.rdmasockets.RdmaSocket;
 import org.rdmasockets.ReceivedBytes;
 
 /** RDMA sockets lend what they have received. */
-abstract class ReceiveContract extends RdmaTheme {
+abstract class ReceiveContract extends RdmaContract {
     private static final int MUCH = 2_000_000;
     /** More than the buffers of both ends hold. */
     private static final int TOO_MUCH = 1 << 25;

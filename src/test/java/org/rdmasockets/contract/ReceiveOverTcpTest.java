@@ -11,15 +11,10 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.RdmaSocket;
-import org.rdmasockets.Transport;
 
 /** RDMA sockets over TCP lend a copy of what they have received. */
+@RunIn(Place.TCP)
 class ReceiveOverTcpTest extends ReceiveContract {
-    @Override
-    SocketFixture fixture() {
-        return new RdmaFixture(Transport.TCP);
-    }
-
     @Test
     void bytesThatAreNotClosedAreFreedWhenNobodyCanReachThem() throws Exception {
         int many = 50;

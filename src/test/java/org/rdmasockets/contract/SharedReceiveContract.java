@@ -38,7 +38,7 @@ import org.rdmasockets.verbs.WorkCompletionStatus;
 import org.rdmasockets.verbs.WorkCompletions;
 
 /** Several queue pairs of this JVM take their receives from one queue; who sends may be in another one. */
-abstract class SharedReceiveContract extends ContractTest {
+abstract class SharedReceiveContract extends VerbsContract {
     private static final int RECEIVES = 8;
     private static final int ENTRIES = 64;
     private static final int PIECE = 64;

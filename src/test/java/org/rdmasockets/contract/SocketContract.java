@@ -1,158 +1,105 @@
 package org.rdmasockets.contract;
 
-import org.junit.jupiter.api.Nested;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.Deque;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Everything that {@code java.net} promises of sockets; a family runs it by extending this class. */
-@Bystanders
-public abstract class SocketContract {
-    /**
-     * The family that is tried.
-     *
-     * @return its fixture
-     */
-    protected abstract SocketFixture fixture();
+/**
+ * The base of all contracts of sockets: sockets of the family, closed at the end of each trial. Most of a trial is
+ * waiting, so those of one family run beside each other.
+ */
+@Execution(ExecutionMode.CONCURRENT)
+abstract class SocketContract implements SocketFixture.Keeper, Placed {
+    /** Resources to close, last made first. */
+    private final Deque<AutoCloseable> kept = new ConcurrentLinkedDeque<>();
 
-    /** Binding and connecting. */
-    @Nested
-    class Connecting extends ConnectTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
+    private SocketFixture fixture;
+
+    @Override
+    public final void runsIn(Place.Entered where) {
+        fixture = where.fixture();
+    }
+
+    /** The family that is tried. */
+    SocketFixture fixture() {
+        return fixture;
+    }
+
+    /** Two connected sockets. */
+    record SocketPair(Socket client, Socket server) {
+    }
+
+    @Override
+    public final <C extends AutoCloseable> C keep(C resource) {
+        kept.push(resource);
+        return resource;
+    }
+
+    @AfterEach
+    final void closeAll() throws Exception {
+        while (!kept.isEmpty()) {
+            kept.pop().close();
         }
     }
 
-    /** Accepting. */
-    @Nested
-    class Accepting extends AcceptTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
+    final Socket socket() throws IOException {
+        return keep(fixture().newSocket());
     }
 
-    /** Bytes. */
-    @Nested
-    class Streaming extends StreamTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
+    final ServerSocket serverSocket() throws IOException {
+        return keep(fixture().newServerSocket());
     }
 
-    /** Ending one direction. */
-    @Nested
-    class HalfClosing extends HalfCloseTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
+    /** A server socket that listens on a free port. */
+    final ServerSocket listening() throws IOException {
+        ServerSocket listener = serverSocket();
+        listener.bind(new InetSocketAddress(fixture().address(), 0));
+        return listener;
     }
 
-    /** Timeouts of reads. */
-    @Nested
-    class TimingOut extends TimeoutTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
+    /** Where to connect to. */
+    final InetSocketAddress addressOf(ServerSocket listener) {
+        return new InetSocketAddress(fixture().address(), listener.getLocalPort());
     }
 
-    /** Closing. */
-    @Nested
-    class Closing extends CloseTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
+    final Socket connectedTo(ServerSocket listener) throws IOException {
+        Socket client = socket();
+        client.connect(addressOf(listener));
+        return client;
     }
 
-    /** Interrupts. */
-    @Nested
-    class Interrupting extends InterruptTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
+    final Socket acceptFrom(ServerSocket listener) throws IOException {
+        return keep(listener.accept());
     }
 
-    /** Options. */
-    @Nested
-    class Options extends OptionTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
+    final SocketPair pair() throws IOException {
+        ServerSocket listener = listening();
+        Socket client = connectedTo(listener);
+        SocketPair pair = new SocketPair(client, acceptFrom(listener));
+        listener.close();
+        return pair;
     }
 
-    /** Wrong arguments and wrong moments. */
-    @Nested
-    class Checking extends ArgumentTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
+    /** An operation that has to fail; where the JDK leaves it at a text, a device may add a reason. */
+    static void assertRefused(Class<? extends Exception> type, String text, Executable operation) {
+        Exception e = Assertions.assertThrows(type, operation);
+        Assertions.assertTrue(String.valueOf(e.getMessage()).startsWith(text), e::toString);
     }
 
-    /** Answers of a closed socket. */
-    @Nested
-    class Ending extends ClosedTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
-    }
-
-    /** Addresses and names. */
-    @Nested
-    class Addressing extends AddressTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
-    }
-
-    /** SO_LINGER. */
-    @Nested
-    class Lingering extends LingerTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
-    }
-
-    /** Urgent data. */
-    @Nested
-    class Urging extends UrgentTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
-    }
-
-    /** Several threads on one socket. */
-    @Nested
-    class Sharing extends ConcurrencyTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
-    }
-
-    /** Deep pipelines and full buffers. */
-    @Nested
-    class Pipelining extends PipelineTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
-    }
-
-    /** An end that goes. */
-    @Nested
-    class Dropping extends DropTheme {
-        @Override
-        SocketFixture fixture() {
-            return SocketContract.this.fixture();
-        }
+    /** Skips the trial with the reason if the family or the place lacks something. */
+    final void needs(SocketFixture.Ability ability) {
+        fixture().whyNot(ability).ifPresent(reason -> {
+            System.out.println(getClass().getSimpleName() + " skips a trial, " + ability + ": " + reason);
+            Assumptions.abort(reason);
+        });
     }
 }

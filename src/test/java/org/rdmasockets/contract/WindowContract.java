@@ -22,7 +22,7 @@ import org.rdmasockets.verbs.WindowBinding;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /** Memory windows of type 2: the passive end binds them, the active end uses them. */
-abstract class WindowContract extends ContractTest {
+abstract class WindowContract extends VerbsContract {
     private static final int VALUE = 0x04030201;
     private static final int OFFSET = 1000;
     private static final int LENGTH = 100;

@@ -37,7 +37,7 @@ class TcpExchangeTest {
     }
 
     private static Call<List<byte[]>> node(List<InetSocketAddress> nodes, int rank) {
-        return EndpointTrial.start("node " + rank,
+        return EndpointContract.start("node " + rank,
                 () -> TcpExchange.exchange(nodes, rank, new byte[] {(byte) rank, 7}, PATIENCE));
     }
 
@@ -164,7 +164,7 @@ class TcpExchangeTest {
     }
 
     private static Call<List<byte[]>> nodeWith(List<InetSocketAddress> nodes, int rank, String secret, Duration limit) {
-        return EndpointTrial.start("node " + rank, () -> TcpExchange.exchange(nodes, rank, new TcpExchange.Words() {
+        return EndpointContract.start("node " + rank, () -> TcpExchange.exchange(nodes, rank, new TcpExchange.Words() {
             @Override
             public byte[] to(int other) {
                 return new byte[] {(byte) rank, (byte) other};

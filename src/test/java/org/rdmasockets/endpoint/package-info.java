@@ -1,2 +1,2 @@
-/** Endpoints: one contract for all devices, {@code EndpointContract}, and what only one of them shows. */
+/** Endpoints: one contract for all devices, {@code EndpointContractTest}, and what only one of them shows. */
 package org.rdmasockets.endpoint;

@@ -83,7 +83,7 @@ final class ClassIndex {
     /**
      * Tells what is wrong with the name of a test.
      *
-     * @param name such as {@code MessageTrials#fiveHundredAndTwelveInFlight}
+     * @param name such as {@code EndpointMessageContract#fiveHundredAndTwelveInFlight}
      * @return empty if there is such a test, and something runs it
      */
     Optional<String> whatIsWrongWithTest(String name) {

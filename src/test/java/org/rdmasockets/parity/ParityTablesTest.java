@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class ParityTablesTest {
     private static final Path ROOT = Path.of("");
     private static final String GOOD = "| what | `RdmaEndpoint.builder`, `docs/parity.md` | "
-            + "`ConnectTrials#hostNamesAreResolved` |";
+            + "`EndpointConnectContract#hostNamesAreResolved` |";
 
     private final ParityTables tables;
 
@@ -31,14 +31,14 @@ class ParityTablesTest {
     /** Each of these rows has one thing wrong. */
     @Test
     void whatDoesNotExistIsFound() {
-        List<String> wrong = List.of("| what | where | `ConnectTrials#hostNamesAreResolved` |",
+        List<String> wrong = List.of("| what | where | `EndpointConnectContract#hostNamesAreResolved` |",
                 "| what | `RdmaEndpoint.builder` | by looking at it |", "| what | `RdmaEndpoint.builder` |",
                 GOOD.replace("builder", "bulider"), GOOD.replace("RdmaEndpoint", "RdmaEndpiont"),
                 GOOD.replace("docs/parity.md", "docs/nothing.md"), GOOD.replace("Resolved", "Solved"),
                 GOOD.replace("#", "."),
-                GOOD.replace("ConnectTrials#", "EndTrials#"),
+                GOOD.replace("EndpointConnectContract#", "EndpointEndContract#"),
                 GOOD.replace("hostNamesAreResolved", "fixture"),
-                GOOD.replace("ConnectTrials#hostNamesAreResolved", "ParityTablesTest.Idle#neverRuns"));
+                GOOD.replace("EndpointConnectContract#hostNamesAreResolved", "ParityTablesTest.Idle#neverRuns"));
         tables.read(List.of("| a | b | c |", "|---|---|---|", GOOD));
         assertEquals(List.of(), tables.problems());
         for (String row : wrong) {

@@ -1,9 +1,0 @@
-package org.rdmasockets.contract;
-
-/** Sockets of the JDK: they prove the suite. */
-class BacklogOfJavaNetTest extends BacklogContract {
-    @Override
-    SocketFixture fixture() {
-        return new TcpFixture();
-    }
-}
