@@ -26,8 +26,8 @@ final class IbverbsAvailability {
     static Optional<String> processorProblem(String architecture) {
         return switch (architecture) {
             case "amd64" -> Optional.empty();
-            case "aarch64" -> Optional.of("RDMA devices can be used on x86-64 only, not on aarch64, where none was ever "
-                    + "tried; shared memory and TCP work there");
+            case "aarch64" -> Optional.of("RDMA devices can be used on x86-64 only, not on aarch64, where none was "
+                    + "ever tried; shared memory and TCP work there");
             default -> Optional.of("RDMA devices can be used on x86-64 only, not on " + architecture + ", where the "
                     + "structures of libibverbs were never compared with those of C; use TCP there");
         };
