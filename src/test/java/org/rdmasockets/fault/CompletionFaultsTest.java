@@ -189,7 +189,7 @@ class CompletionFaultsTest {
         }
     }
 
-    /** What was posted completes, although the post has ended in an Error: by memory of a slot that is still taken. */
+    /** The request completes, although the post has ended in an Error: its slot is still taken. */
     @Test
     void anErrorOutOfAPostCostsItsEndpointAndTheCompletionFindsItsSlot() throws Exception {
         Endpoints ends = endpoints(16);

@@ -190,7 +190,7 @@ public final class DatagramPorts {
         boolean open = false;
         try {
             Port port = new Port(key, receiver, name);
-            fabric.links.catchUp(); // what was sent to the port's former user in this process finds no port
+            fabric.links.catchUp(); // datagrams for the port's former user in this process find no port
             ports.put(key, port);
             open = true;
             return port;

@@ -693,7 +693,7 @@ public final class SessionHub {
                 socket.close();
             } finally {
                 wakeAt = Long.MIN_VALUE;
-                LockSupport.unpark(timer); // which closes it if an Error has cut that short
+                LockSupport.unpark(timer); // it closes the socket if an Error has cut that short
             }
         }
     }

@@ -12,7 +12,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import org.junit.jupiter.api.Test;
 
-/** What one address may have, and which newcomer leaves where there is no room. */
+/** The share of one address, and the newcomer that leaves where there is no room. */
 class SharesTest {
     private static Object address(String literal) {
         return Shares.address(new InetSocketAddress(InetAddress.ofLiteral(literal), 7));

@@ -229,7 +229,7 @@ class SessionHubTest {
         }
     }
 
-    /** Whatever the close throws that follows. */
+    /** The close that follows throws, too. */
     @Test
     void anErrorOutOfASendCostsTheSessionAndTheClientMakesAnother() throws Exception {
         SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
