@@ -265,8 +265,8 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
         shutdown();
         for (ChannelCall<?, ?> call : calls) {
             call.end(status);
-            ends(call, false); // its listener may hear of it on an executor that never runs again
         }
+        calls.forEach(call -> ends(call, false)); // their listeners may hear of it on executors that never run again
     }
 
     @Override

@@ -408,11 +408,6 @@ public final class CallStream {
         return true;
     }
 
-    /** Whether a message was sent before the end. */
-    synchronized boolean hasSent() {
-        return sent;
-    }
-
     /** Sends a message, if that needs no wait: false if there is no room now. True if the call is over. */
     public boolean trySend(byte[] message) {
         connection.checkLength(message);
@@ -478,6 +473,11 @@ public final class CallStream {
             connection.cancelled(this, status);
             signal();
         }
+    }
+
+    /** Server: whether a message was sent before the end. */
+    synchronized boolean hasSent() {
+        return sent;
     }
 
     /** Server: so many of its parts are over; true once, when that are all, and the call gives its place up. */
