@@ -3,7 +3,6 @@ package org.rdmasockets.grpc;
 import io.grpc.CallCredentials;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
-import io.grpc.Codec;
 import io.grpc.Compressor;
 import io.grpc.ConnectivityState;
 import io.grpc.Context;
@@ -287,8 +286,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         String text = status.getDescription();
         return switch (status.getCode()) {
             case UNAVAILABLE -> tooLate("the time of the call is over: " + text);
-            case DEADLINE_EXCEEDED -> text == null || text.startsWith("the time ") || text.startsWith("no answer within")
-                    ? tooLate(text) : status; // others are the server's own
+            case DEADLINE_EXCEEDED -> text == null || text.startsWith("the time ")
+                    || text.startsWith("no answer within") ? tooLate(text) : status; // others are the server's own
             default -> status;
         };
     }

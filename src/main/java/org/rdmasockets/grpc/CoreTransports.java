@@ -20,7 +20,6 @@ import io.grpc.Grpc;
 import io.grpc.Status;
 import io.grpc.SynchronizationContext;
 import io.grpc.internal.ClientStream;
-import io.grpc.internal.ClientStreamListener;
 import io.grpc.internal.ClientTransportFactory;
 import io.grpc.internal.ConnectionClientTransport;
 import io.grpc.internal.ManagedChannelImplBuilder;
@@ -230,8 +229,8 @@ final class CoreTransports implements ClientTransportFactory {
         public ListenableFuture<SocketStats> getStats() {
             CallCounts counts = channel.counts();
             return Futures.immediateFuture(new SocketStats(new TransportStats(counts.started(), counts.lastNanos(), 0,
-                    counts.succeeded(), counts.failed(), 0, 0, 0, 0, 0, 0, 0), attributes.get(Grpc.TRANSPORT_ATTR_LOCAL_ADDR), server,
-                    new SocketOptions.Builder().build(), null));
+                    counts.succeeded(), counts.failed(), 0, 0, 0, 0, 0, 0, 0),
+                    attributes.get(Grpc.TRANSPORT_ATTR_LOCAL_ADDR), server, new SocketOptions.Builder().build(), null));
         }
 
         @Override

@@ -19,10 +19,12 @@ import org.rdmasockets.internal.rpc.call.Frame;
 final class Encoding {
     /** Entries that no metadata of an application can have. */
     static final String AUTHORITY = ":authority";
+    /** How many entries the headers of most calls have: that, and the next. */
+    static final int OWN_HEADERS = 2;
     /** The only header of most calls. */
     private static final Metadata.Key<String> USER_AGENT =
             Metadata.Key.of("user-agent", Metadata.ASCII_STRING_MARSHALLER);
-    /** What is left of a call's deadline when it reaches its server. */
+    /** The rest of a call's deadline when the call reaches its server. */
     static final Metadata.Key<String> TIMEOUT = Metadata.Key.of("grpc-timeout", Metadata.ASCII_STRING_MARSHALLER);
     private static final long MOST_TIMEOUT = 100_000_000;
     /** Executors that are the default: a virtual thread for each task. */
@@ -38,7 +40,7 @@ final class Encoding {
                 + " RdmaSocketFactory and RdmaServerSocketFactory");
     }
 
-    /** What has no meaning over RDMA, with the reason and the remedy. */
+    /** The refusal of a setting that has no meaning over RDMA. */
     static UnsupportedOperationException refused(String why) {
         return new UnsupportedOperationException(why);
     }
@@ -70,7 +72,7 @@ final class Encoding {
         return metadata(arrived);
     }
 
-    /** What is left of a deadline, as gRPC's headers say it: at most eight digits, and a unit. */
+    /** The rest of a deadline, as gRPC's headers say it: at most eight digits, and a unit. */
     static String timeout(long nanos) {
         long value = Math.max(nanos, 0);
         if (value < MOST_TIMEOUT) {

@@ -88,7 +88,7 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
         }), interceptors);
     }
 
-    /** What gRPC calls the attributes of a transport. */
+    /** The attributes of a transport, in gRPC's words. */
     static Attributes attributes(SocketAddress local, SocketAddress remote) {
         return Attributes.newBuilder().set(Grpc.TRANSPORT_ATTR_LOCAL_ADDR, local)
                 .set(Grpc.TRANSPORT_ATTR_REMOTE_ADDR, remote).build();

@@ -33,9 +33,9 @@ import org.rdmasockets.rpc.RpcDatagrams;
  * Makes gRPC channels whose calls go over RDMA or shared memory. Not for use by two threads at a time.
  * A module that uses it requires {@code io.grpc} beside {@code org.rdmasockets}.
  *
- * <p>A channel to one server is the library's own, which is the quick one. A target for a name resolver of gRPC, and each
- * setting below that says so, makes it a <em>channel of gRPC's core</em> instead, with connections of this library under
- * it: gRPC's own classes resolve names, balance, retry and count. That needs {@code grpc-core}.
+ * <p>A channel to one server is the library's own, which is the quick one. A target for a name resolver of gRPC, and
+ * each setting below that says so, makes it a <em>channel of gRPC's core</em> instead, with connections of this library
+ * under it: gRPC's own classes resolve names, balance, retry and count. That needs {@code grpc-core}.
  *
  * @since 0.1
  */
@@ -86,8 +86,8 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
     /**
      * A channel to a server, or to those that a name resolver of gRPC finds.
      *
-     * @param target {@code HOST:PORT} or {@code [ADDRESS]:PORT}, perhaps after {@code rdma:///} or {@code dns:///}; with
-     *        another scheme, what a registered {@link NameResolver} of it knows
+     * @param target {@code HOST:PORT} or {@code [ADDRESS]:PORT}, perhaps after {@code rdma:///} or {@code dns:///};
+     *        with another scheme, what a registered {@link NameResolver} of it knows
      * @return its builder
      * @throws IllegalArgumentException if it is anything else
      */
@@ -100,8 +100,8 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
         String host = place.substring(0, Math.max(colon, 0));
         boolean bracketed = host.startsWith("[") && host.endsWith("]");
         if (host.isEmpty() || !bracketed && host.indexOf(':') >= 0 || host.indexOf('/') >= 0) {
-            throw new IllegalArgumentException("a target is HOST:PORT, perhaps after rdma:/// or dns:///, or begins with"
-                    + " the scheme of a name resolver, and is not " + target);
+            throw new IllegalArgumentException("a target is HOST:PORT, perhaps after rdma:/// or dns:///, or begins"
+                    + " with the scheme of a name resolver, and is not " + target);
         }
         try {
             return forAddress(bracketed ? host.substring(1, host.length() - 1) : host,
@@ -317,7 +317,8 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
     /** Not supported: a proxy forwards bytes of TCP, and neither RDMA nor shared memory. */
     @Override
     public RdmaChannelBuilder proxyDetector(ProxyDetector detector) {
-        throw Encoding.refused("a proxy forwards bytes of TCP, and no RDMA: leave proxyDetector out, and name the server");
+        throw Encoding.refused("a proxy forwards bytes of TCP, and no RDMA: leave proxyDetector out, and name the"
+                + " server");
     }
 
     /** Without effect: a connection finds out by itself, and without calls, too, that its server has ended. */

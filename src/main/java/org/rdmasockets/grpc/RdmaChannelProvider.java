@@ -43,8 +43,8 @@ public final class RdmaChannelProvider extends ManagedChannelProvider {
     @Override
     protected NewChannelBuilderResult newChannelBuilder(String target, ChannelCredentials credentials) {
         if (!(credentials instanceof InsecureChannelCredentials)) {
-            return NewChannelBuilderResult.error("calls over RDMA are not encrypted: use InsecureChannelCredentials, and"
-                    + " credentials of calls, or another scheme than rdma");
+            return NewChannelBuilderResult.error("calls over RDMA are not encrypted: use InsecureChannelCredentials,"
+                    + " and credentials of calls, or another scheme than rdma");
         }
         try {
             return NewChannelBuilderResult.channelBuilder(builderForTarget(target));

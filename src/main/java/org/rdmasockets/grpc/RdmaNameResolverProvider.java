@@ -19,7 +19,7 @@ public final class RdmaNameResolverProvider extends NameResolverProvider {
     /** For gRPC, which loads it as a service. */
     public RdmaNameResolverProvider() {}
 
-    /** What such a target leads to, in gRPC's choice of a transport; no address is of this class. */
+    /** The addresses of such targets, in gRPC's choice of a transport; no object is of this class. */
     abstract static class Place extends SocketAddress {
         private static final long serialVersionUID = 1L;
     }

@@ -146,10 +146,12 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     /** Begins the call; false if it cannot, or goes on elsewhere. */
     private boolean start() {
         Metadata headers;
+        boolean more;
         try {
             RpcMetadata arrived = Encoding.arrived(stream.headers(), serving.maxMetadata());
             authority = arrived.firstText(Encoding.AUTHORITY).orElse(null);
             headers = Encoding.metadata(arrived);
+            more = arrived.entries().size() > Encoding.OWN_HEADERS;
         } catch (IllegalArgumentException e) {
             refuse(Status.INTERNAL.withDescription("the headers are none of gRPC's: " + e.getMessage()));
             return false;
@@ -160,7 +162,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         if (stream.deadlineNanos() != Long.MAX_VALUE) {
             headers.put(Encoding.TIMEOUT, Encoding.timeout(stream.deadlineNanos() - System.nanoTime()));
         }
-        return !moves(headers) && start(headers);
+        return !moves(headers) && start(headers, more);
     }
 
     /** It ends before it has begun. */
@@ -189,14 +191,17 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         return true;
     }
 
-    private boolean start(Metadata headers) {
+    /** Calls the handler; only headers with more than each channel sends may name encodings. */
+    private boolean start(Metadata headers, boolean more) {
         Context around = serving.root();
         Throwable failed = null;
         try {
             tracers = Tracers.of(serving.tracers(), method.getFullMethodName(), headers);
             around = tracers.filter(around);
-            decompressor = decompressor(headers.get(Compression.ENCODING));
-            accepted = headers.get(Compression.ACCEPTED);
+            if (more) {
+                decompressor = decompressor(headers.get(Compression.ENCODING));
+                accepted = headers.get(Compression.ACCEPTED);
+            }
         } catch (Throwable e) {
             failed = e;
         }
@@ -238,7 +243,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         return known;
     }
 
-    /** What tracers learn of it. */
+    /** The call, as tracers see it. */
     private final class Info extends ServerStreamTracer.ServerCallInfo<Q, A> {
         @Override
         public MethodDescriptor<Q, A> getMethodDescriptor() {
@@ -335,7 +340,8 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
 
     private void fail(Throwable failure, Status status) {
         if (stream.code() < 0) {
-            serving.failures().warn("{} of {} failed", method.getFullMethodName(), stream.carrier().remoteAddress(), failure);
+            serving.failures().warn("{} of {} failed", method.getFullMethodName(), stream.carrier().remoteAddress(),
+                    failure);
         }
         Metadata more = failure instanceof StatusRuntimeException known ? known.getTrailers() : null;
         end(status, listener == null || more == null ? new Metadata() : more, true);
@@ -496,8 +502,8 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         if (known == null) {
             throw new IllegalArgumentException("Unable to find compressor by name " + name);
         }
-        compressor = known == Codec.Identity.NONE || accepted != null && !List.of(accepted.split(" *, *"))
-                .contains(name) ? null : known;
+        boolean readable = accepted == null || List.of(accepted.split(" *, *")).contains(name);
+        compressor = known == Codec.Identity.NONE || !readable ? null : known;
     }
 
     @Override

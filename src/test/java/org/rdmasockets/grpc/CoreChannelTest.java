@@ -20,6 +20,7 @@ import io.grpc.StatusOr;
 import io.grpc.StatusRuntimeException;
 import io.grpc.TlsChannelCredentials;
 import io.grpc.stub.StreamObserver;
+import io.grpc.testing.integration.Messages.ResponseParameters;
 import io.grpc.testing.integration.Messages.SimpleRequest;
 import io.grpc.testing.integration.Messages.SimpleResponse;
 import io.grpc.testing.integration.Messages.StreamingOutputCallRequest;
@@ -228,8 +229,7 @@ class CoreChannelTest {
                     }
                 });
         requests.onNext(StreamingOutputCallRequest.newBuilder().setPayload(TestService.payload(1000))
-                .addResponseParameters(io.grpc.testing.integration.Messages.ResponseParameters.newBuilder().setSize(70_000))
-                .build());
+                .addResponseParameters(ResponseParameters.newBuilder().setSize(70_000)).build());
         assertEquals(70_000, bytes.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS));
         requests.onCompleted();
         channel.enterIdle();

@@ -26,8 +26,8 @@ import org.junit.runners.BlockJUnit4ClassRunner;
 import org.junit.runners.model.InitializationError;
 
 /**
- * gRPC's interop cases as gRPC has them, class {@code AbstractInteropTest}, with tracers and Census at both ends as over
- * its own transports. They are of JUnit 4.
+ * gRPC's interop cases as gRPC has them, class {@code AbstractInteropTest}, with tracers and Census at both ends as
+ * over its own transports. They are of JUnit 4.
  */
 public final class GrpcCases extends AbstractInteropTest {
     private final Servers servers;
@@ -125,7 +125,8 @@ public final class GrpcCases extends AbstractInteropTest {
     protected ManagedChannelBuilder<?> createChannelBuilder() {
         try {
             return channels.builder(made.getPort()).maxInboundMessageSize(MAX_MESSAGE_SIZE)
-                    .intercept(createCensusStatsClientInterceptor(), InternalCensusTracingAccessor.getClientInterceptor());
+                    .intercept(createCensusStatsClientInterceptor(),
+                            InternalCensusTracingAccessor.getClientInterceptor());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

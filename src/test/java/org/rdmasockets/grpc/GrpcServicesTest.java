@@ -38,6 +38,8 @@ import io.grpc.stub.StreamObserver;
 import io.grpc.testing.integration.EmptyProtos.Empty;
 import io.grpc.testing.integration.Messages.SimpleRequest;
 import io.grpc.testing.integration.Messages.SimpleResponse;
+import io.grpc.testing.integration.Messages.StreamingOutputCallRequest;
+import io.grpc.testing.integration.Messages.StreamingOutputCallResponse;
 import io.grpc.testing.integration.TestServiceGrpc;
 import java.io.IOException;
 import java.lang.reflect.Method;
@@ -46,7 +48,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -59,7 +60,7 @@ import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.interop.TestBed;
 
-/** What servers and channels of gRPC have beside calls, over this library: services of others, and settings. */
+/** Servers and channels of gRPC over this library: services of others, and settings. */
 class GrpcServicesTest {
     private Server server;
     private ManagedChannel channel;
@@ -238,17 +239,21 @@ class GrpcServicesTest {
     @Test
     void aCallWhoseExecutorRefusesLaterIsOver() throws Exception {
         AtomicInteger tasks = new AtomicInteger();
+        CompletableFuture<Void> first = new CompletableFuture<>();
         Executor once = task -> {
             if (tasks.getAndIncrement() > 0) {
                 throw new RejectedExecutionException("the second task");
             }
-            Thread.ofVirtual().start(task);
+            Thread.ofVirtual().start(() -> {
+                task.run();
+                first.complete(null);
+            });
         };
         start(server().executor(once).addService(new TestService()));
         CompletableFuture<Status> end = new CompletableFuture<>();
-        var observer = TestServiceGrpc.newStub(channel).fullDuplexCall(new StreamObserver<>() {
+        var requests = TestServiceGrpc.newStub(channel).fullDuplexCall(new StreamObserver<>() {
             @Override
-            public void onNext(io.grpc.testing.integration.Messages.StreamingOutputCallResponse answer) {
+            public void onNext(StreamingOutputCallResponse answer) {
                 // None comes.
             }
 
@@ -262,11 +267,10 @@ class GrpcServicesTest {
                 end.complete(Status.OK);
             }
         });
-        Await.until("the call runs", () -> tasks.get() > 0);
-        observer.onNext(io.grpc.testing.integration.Messages.StreamingOutputCallRequest.getDefaultInstance());
-        observer.onCompleted();
+        first.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+        requests.onNext(StreamingOutputCallRequest.getDefaultInstance());
         Status status = end.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
-        assertTrue(tasks.get() == 1 ? status.isOk() : status.getCode() == Status.Code.INTERNAL, status::toString);
+        assertEquals(Status.Code.INTERNAL, status.getCode(), status::toString);
     }
 
     @Test
@@ -341,7 +345,7 @@ class GrpcServicesTest {
                 .proxyDetector(null)).getMessage().contains("proxy"));
     }
 
-    /** What is inherited refuses without a word, or does nothing. */
+    /** An inherited method refuses without a word, or does nothing. */
     private static void assertOwn(Class<?> builder, Class<?> ours) throws NoSuchMethodException {
         int seen = 0;
         for (Method method : builder.getDeclaredMethods()) {
