@@ -23,13 +23,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A user's module compiles and runs with the jars that it needs on the module path, and no others. */
+/**
+ * A user's module compiles and runs with the library's jar and those that it needs, and no others: on the module path,
+ * on the class path, and in an image with a Java of its own.
+ */
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class ModulePathTest {
-    private static final Path CLASSES = Path.of("target", "classes");
     /** The jars that README.md names. */
     private static final List<String> NEEDED = List.of("jctools-core", "jctools-core-jdk11", "slf4j-api");
     private static final List<String> GRPC = List.of("grpc-api", "grpc-stub", "guava", "failureaccess");
+
+    private static final Path JAVA = Path.of(System.getProperty("java.home"), "bin", "java");
+    private static final String NATIVE_ACCESS = "--enable-native-access=org.rdmasockets";
+    private static final String MAIN = "user/user.Main";
 
     private static final String SOCKETS_MODULE = """
             module user {
@@ -62,6 +68,7 @@ class ModulePathTest {
                             Socket accepted = server.accept()) {
                         client.getOutputStream().write(42);
                         System.out.println("answer " + accepted.getInputStream().read());
+                        System.out.println("over " + client.getOption(RdmaSocketOptions.TRANSPORT).name());
                         System.out.println(Main.class.getModule() + ", " + RdmaSocket.class.getModule());
                     }
                 }
@@ -135,9 +142,25 @@ class ModulePathTest {
     void aModuleOfSocketsNeedsNoGrpc() throws Exception {
         String path = modulePath(NEEDED);
         assertEquals("", compile(path, SOCKETS_MODULE, SOCKETS));
-        List<String> said = run(path);
-        assertTrue(said.contains("answer 42"), () -> String.join("\n", said));
-        assertTrue(said.contains("module user, module org.rdmasockets"), () -> String.join("\n", said));
+        String all = withUser(path);
+        assertRuns("module user, module org.rdmasockets", start(JAVA, NATIVE_ACCESS, "--module-path", all, "-m", MAIN));
+        assertRuns("unnamed module @", start(JAVA, "--enable-native-access=ALL-UNNAMED", "-cp", all, "user.Main"));
+        // Without any module that the library can do without.
+        Path image = folder.resolve("image");
+        assertEquals("", tool("jlink", "--module-path", all, "--add-modules", "user", "--output", image.toString()));
+        Path java = image.resolve("bin", "java");
+        assertRuns("module user, module org.rdmasockets", start(java, NATIVE_ACCESS, "-m", MAIN));
+        assertEquals(List.of("java.base", "org.jctools.core", "org.jctools.core.jdk11", "org.rdmasockets", "org.slf4j",
+                "user"), start(java, "--list-modules").stream().map(module -> module.replaceAll("@.*", "")).toList());
+    }
+
+    private static void assertRuns(String modules, List<String> said) {
+        assertTrue(said.containsAll(List.of("answer 42", "over sharedmemory"))
+                && said.stream().anyMatch(line -> line.startsWith(modules)), () -> String.join("\n", said));
+    }
+
+    private String withUser(String path) {
+        return folder.resolve("classes") + File.pathSeparator + path;
     }
 
     @Test
@@ -145,26 +168,35 @@ class ModulePathTest {
         String path = modulePath(Stream.of(NEEDED, GRPC).flatMap(List::stream).toList());
         assertEquals("", compile(path, GRPC_MODULE, GRPC_CALL));
         // Guava, which the stubs use, names none of the modules that it needs.
-        List<String> said = run(path, "--add-modules=ALL-MODULE-PATH");
+        List<String> said = start(JAVA, NATIVE_ACCESS, "--add-modules=ALL-MODULE-PATH", "--module-path",
+                withUser(path), "-m", MAIN);
         assertTrue(said.contains("answer 42"), () -> String.join("\n", said));
     }
 
     /** A dependency that is optional for the library stays optional for a module that requires it. */
     @Test
-    void nothingOptionalIsTransitive() {
-        assertEquals(Set.of(), ModuleFinder.of(CLASSES).find("org.rdmasockets").orElseThrow().descriptor().requires()
+    void nothingOptionalIsTransitive() throws IOException {
+        assertEquals(Set.of(), ModuleFinder.of(library()).find("org.rdmasockets").orElseThrow().descriptor().requires()
                 .stream().filter(required -> required.modifiers().containsAll(
                         Set.of(Requires.Modifier.STATIC, Requires.Modifier.TRANSITIVE)))
                 .map(Requires::name).collect(Collectors.toSet()));
     }
 
-    /** The library's classes and one jar for each of these names. */
+    /** The library's jar, as users get it. */
+    private static Path library() throws IOException {
+        try (Stream<Path> files = Files.list(Path.of("target"))) {
+            return files.filter(file -> file.getFileName().toString().matches("rdma-sockets-[\\d.]+(-SNAPSHOT)?\\.jar"))
+                    .findFirst().orElseThrow(() -> new AssertionError("no jar in target: mvn test-compile makes it"));
+        }
+    }
+
+    /** The library's jar and one for each of these names. */
     private static String modulePath(List<String> names) throws IOException {
         try (Stream<Path> files = Files.list(Path.of("target", "lib"))) {
             List<Path> jars = files.filter(jar -> names.contains(jar.getFileName().toString().replaceAll("-\\d.*", "")))
                     .toList();
             assertEquals(names.size(), jars.size(), jars::toString);
-            return Stream.concat(Stream.of(CLASSES), jars.stream()).map(Path::toString)
+            return Stream.concat(Stream.of(library()), jars.stream()).map(Path::toString)
                     .collect(Collectors.joining(File.pathSeparator));
         }
     }
@@ -173,20 +205,21 @@ class ModulePathTest {
     private String compile(String path, String module, String main) throws IOException {
         Path moduleSource = Files.writeString(folder.resolve("module-info.java"), module);
         Path source = Files.writeString(Files.createDirectory(folder.resolve("user")).resolve("Main.java"), main);
+        return tool("javac", "-Xlint:all,-requires-automatic", "-Werror", "-d", folder.resolve("classes").toString(),
+                "--module-path", path, moduleSource.toString(), source.toString());
+    }
+
+    /** The messages of a tool of the JDK. */
+    private static String tool(String name, String... arguments) {
         StringWriter said = new StringWriter();
         PrintWriter out = new PrintWriter(said);
-        ToolProvider.findFirst("javac").orElseThrow().run(out, out, "-Xlint:all,-requires-automatic", "-Werror",
-                "-d", folder.resolve("classes").toString(), "--module-path", path, moduleSource.toString(),
-                source.toString());
+        ToolProvider.findFirst(name).orElseThrow().run(out, out, arguments);
         return said.toString();
     }
 
-    private List<String> run(String path, String... options) throws Exception {
-        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-        List<String> command = new ArrayList<>(List.of(java, "--enable-native-access=org.rdmasockets"));
-        command.addAll(List.of(options));
-        command.addAll(List.of("--module-path", folder.resolve("classes") + File.pathSeparator + path, "--module",
-                "user/user.Main"));
+    private static List<String> start(Path java, String... arguments) throws Exception {
+        List<String> command = new ArrayList<>(List.of(java.toString()));
+        command.addAll(List.of(arguments));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         try {
             List<String> lines = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
