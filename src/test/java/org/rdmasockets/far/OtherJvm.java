@@ -5,12 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.internal.lock.Rescues;
@@ -19,11 +22,14 @@ import org.rdmasockets.internal.sharedmemory.ChildJvm;
 /** A JVM of its own that does what it is asked for; it ends when it is closed, and with this one. */
 public final class OtherJvm implements AutoCloseable {
     private static final int START_MILLIS = 40_000;
+    private static final int CONNECT_MILLIS = 2_000;
+    private static final int RETRY_MILLIS = 200;
     /** Number of no thing. */
     private static final long NOTHING = 0;
     /** Threads of this JVM that wait for the end of a call, and the call. */
     private static final Map<Thread, Waiter> CALLERS = new ConcurrentHashMap<>();
 
+    /** Null for one that was there. */
     private final Process process;
     private final Line line;
     private final AtomicLong numbers = new AtomicLong();
@@ -70,6 +76,34 @@ public final class OtherJvm implements AutoCloseable {
         }
     }
 
+    /**
+     * Connects to the JVM of another host, whose main class is {@code Servant}; it ends with this connection.
+     *
+     * @param address where it listens, or will
+     * @param limitMillis longest wait for it
+     * @return ready
+     * @throws IOException if it does not listen in time
+     * @throws InterruptedException if interrupted
+     */
+    public static OtherJvm at(InetSocketAddress address, long limitMillis) throws IOException, InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);
+        while (true) {
+            Socket socket = new Socket();
+            try {
+                socket.connect(address, CONNECT_MILLIS);
+                OtherJvm jvm = new OtherJvm(null, new Line(socket));
+                jvm.begin();
+                return jvm;
+            } catch (IOException e) {
+                socket.close();
+                if (System.nanoTime() - deadline > 0) {
+                    throw new IOException("no JVM listens at " + address, e);
+                }
+            }
+            Thread.sleep(RETRY_MILLIS);
+        }
+    }
+
     private void receive() {
         try {
             line.receive(this::complete);
@@ -99,6 +133,19 @@ public final class OtherJvm implements AutoCloseable {
      */
     public <T, E extends Exception> Far<T> make(Question<Void, T, E> maker) throws E {
         return make(NOTHING, maker);
+    }
+
+    /**
+     * Asks there for what needs no thing.
+     *
+     * @param <T> type of the answer
+     * @param <E> type of the exception that the question may throw
+     * @param question the question
+     * @return the answer
+     * @throws E thrown by the question
+     */
+    public <T, E extends Exception> T ask(Question<Void, T, E> question) throws E {
+        return ask(NOTHING, question);
     }
 
     <S, T, E extends Exception> Far<T> make(long thing, Question<S, T, E> maker) throws E {
@@ -223,7 +270,9 @@ public final class OtherJvm implements AutoCloseable {
     public void close() throws IOException {
         line.close();
         writer.interrupt();
-        process.destroyForcibly();
-        process.onExit().join();
+        if (process != null) {
+            process.destroyForcibly();
+            process.onExit().join();
+        }
     }
 }

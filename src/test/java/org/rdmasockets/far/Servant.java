@@ -15,6 +15,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /** The program of the other JVM: runs each call in a thread of its own and keeps the things that calls have made. */
 final class Servant {
     private static final int MOST_COLLECTIONS = 10;
+    private static final int ACCEPT_MILLIS = 300_000;
     private static final Map<Long, Object> THINGS = new ConcurrentHashMap<>();
     private static final Map<Long, Running> CALLS = new ConcurrentHashMap<>();
     /** Many calls are short, so these serve again. */
@@ -26,9 +27,15 @@ final class Servant {
     private Servant() {
     }
 
-    /** Serves until the connection to that port ends. */
+    /**
+     * Serves until the connection ends.
+     *
+     * @param arguments the port of this host to connect to, or the address and port to listen at for one connection
+     */
     static void main(String[] arguments) throws Exception {
-        Socket socket = new Socket(InetAddress.ofLiteral("127.0.0.1"), Integer.parseInt(arguments[0]));
+        Socket socket = arguments.length == 1
+                ? new Socket(InetAddress.ofLiteral("127.0.0.1"), Integer.parseInt(arguments[0]))
+                : accept(InetAddress.ofLiteral(arguments[0]), Integer.parseInt(arguments[1]));
         try (Line line = new Line(socket)) {
             line.receive(request -> begin(line, (Request) request));
         } catch (EOFException e) {
@@ -37,6 +44,13 @@ final class Servant {
             System.out.println("the line ends: " + e);
         } finally {
             System.exit(1);
+        }
+    }
+
+    private static Socket accept(InetAddress address, int port) throws IOException {
+        try (ServerSocket door = new ServerSocket(port, 1, address)) {
+            door.setSoTimeout(ACCEPT_MILLIS);
+            return door.accept();
         }
     }
 
