@@ -11,6 +11,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.verbs.VerbsProvider;
@@ -23,7 +24,8 @@ abstract class Scene {
     /** Calls between two looks at a new connection. */
     private static final int BETWEEN = 8;
     private static final String LIBRARY = "org.rdmasockets";
-    private static final String DEVICES = "org.rdmasockets.internal.provider.";
+    private static final Pattern DEVICES
+            = Pattern.compile("org\\.rdmasockets\\.internal\\.(ibverbs|sharedmemory)\\b.*");
 
     private final Deque<AutoCloseable> kept = new ArrayDeque<>();
     /** Makers of arguments, of which the first that fits is taken; changed by {@link Subject#make}. */
@@ -113,8 +115,9 @@ abstract class Scene {
      */
     private static List<Method> methods(Object object) {
         Class<?> type = object.getClass();
-        while (type.getPackageName().startsWith(DEVICES)) {
-            type = Arrays.stream(type.getInterfaces()).filter(i -> i.getPackage() == VerbsProvider.class.getPackage())
+        String verbs = VerbsProvider.class.getPackageName();
+        while (DEVICES.matcher(type.getPackageName()).matches()) {
+            type = Arrays.stream(type.getInterfaces()).filter(i -> i.getPackageName().startsWith(verbs))
                     .<Class<?>>map(i -> i).findFirst().orElse(type.getSuperclass());
         }
         while (!Modifier.isPublic(type.getModifiers())) {

@@ -13,7 +13,6 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -123,26 +122,35 @@ public final class SocketDirectory {
     public Named listen(String name, int backlog) throws VerbsException {
         List<String> problems = new ArrayList<>();
         for (Path place : places) {
-            Path directoryHere = place.resolve(directory);
-            String problem = make(place, directoryHere);
-            if (problem == null) {
-                requireFreeElsewhere(place, name);
-                if (!swept.getAndSet(true)) {
-                    sweep(directoryHere);
-                }
-                try {
-                    Path file = directoryHere.resolve(name);
-                    return new Named(listen(directoryHere, file, backlog), file);
-                } catch (VerbsException e) {
-                    if (e.errno() == Errno.EADDRINUSE || e.errno() == Errno.EMFILE || e.errno() == Errno.ENFILE) {
-                        throw e;
-                    }
-                    problem = e.getMessage();
-                }
+            Path directoryHere = usable(place, problems);
+            if (directoryHere == null) {
+                continue;
             }
-            problems.add(problem);
+            requireFreeElsewhere(place, name);
+            if (!swept.getAndSet(true)) {
+                sweep(directoryHere);
+            }
+            try {
+                Path file = directoryHere.resolve(name);
+                return new Named(listen(directoryHere, file, backlog), file);
+            } catch (VerbsException e) {
+                if (e.errno() == Errno.EADDRINUSE || e.errno() == Errno.EMFILE || e.errno() == Errno.ENFILE) {
+                    throw e;
+                }
+                problems.add(e.getMessage());
+            }
         }
         throw none("name=" + name, problems);
+    }
+
+    /** The directory in a place, made unless it is there; null if it must not be used, with the reason noted. */
+    private Path usable(Path place, List<String> problems) {
+        Path directoryHere = place.resolve(directory);
+        String problem = make(place, directoryHere);
+        if (problem != null) {
+            problems.add(problem);
+        }
+        return problem == null ? directoryHere : null;
     }
 
     private static VerbsException none(String arguments, List<String> problems) {
@@ -157,12 +165,10 @@ public final class SocketDirectory {
     public Path path() throws VerbsException {
         List<String> problems = new ArrayList<>();
         for (Path place : places) {
-            Path directoryHere = place.resolve(directory);
-            String problem = make(place, directoryHere);
-            if (problem == null) {
+            Path directoryHere = usable(place, problems);
+            if (directoryHere != null) {
                 return directoryHere;
             }
-            problems.add(problem);
         }
         throw none("", problems);
     }
@@ -541,15 +547,15 @@ public final class SocketDirectory {
     }
 
     /**
-     * Looks for another user who listens under a name, so that a failed connect can say so. Gives the user's number as
-     * this process sees it, or -1 if there is none.
+     * Looks for another user who listens under one of some names, so that a failed connect can say so. Gives the user's
+     * number as this process sees it, or -1 if there is none.
      */
-    public long otherUser(String name) {
+    public long otherUser(String... names) {
         for (Path place : places) {
             try (DirectoryStream<Path> found = Files.newDirectoryStream(place)) {
                 int looked = 0;
                 for (Path other : found) {
-                    long owner = owner(other, name);
+                    long owner = owner(other, names);
                     if (owner >= 0 || ++looked == MOST_LOOKED_AT) {
                         return owner;
                     }
@@ -561,16 +567,17 @@ public final class SocketDirectory {
         return -1;
     }
 
-    private long owner(Path other, String name) {
+    private long owner(Path other, String... names) {
         String itsName = other.getFileName().toString();
         if (!itsName.startsWith(PREFIX) || !itsName.endsWith(suffix) || itsName.equals(directory)) {
             return -1;
         }
-        try {
-            Map<String, Object> file = Files.readAttributes(other.resolve(name), "unix:uid", LinkOption.NOFOLLOW_LINKS);
-            return Integer.toUnsignedLong((int) file.get("uid"));
-        } catch (IOException | RuntimeException e) {
-            return -1;
+        for (String name : names) {
+            Owned found = stat(other.resolve(name));
+            if (found != null) {
+                return Integer.toUnsignedLong(found.user());
+            }
         }
+        return -1;
     }
 }

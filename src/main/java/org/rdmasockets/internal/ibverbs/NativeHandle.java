@@ -1,7 +1,7 @@
 package org.rdmasockets.internal.ibverbs;
 
 import java.lang.foreign.Arena;
-import java.util.function.BooleanSupplier;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -134,25 +134,11 @@ abstract class NativeHandle implements AutoCloseable {
 
     /** Waits until no control call is in progress; the monitor is held. */
     final void awaitCalls() {
-        if (calls > 0) { // else no lambda: without memory or stack a close must not fail here
-            awaitWhile(() -> calls > 0);
-        }
-    }
-
-    /** Waits until something is over, of which notifyAll tells; the monitor is held. Keeps an interrupt. */
-    final void awaitWhile(BooleanSupplier lasts) {
-        assert Thread.holdsLock(this);
         boolean interrupted = false;
-        while (lasts.getAsBoolean()) {
-            try {
-                wait();
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
+        while (calls > 0) {
+            interrupted |= LibraryThreads.awaitNotify(this);
         }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        LibraryThreads.restore(interrupted);
     }
 
     /** Whether the caller has to destroy; the monitor is held. */

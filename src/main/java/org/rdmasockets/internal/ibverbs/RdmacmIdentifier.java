@@ -8,6 +8,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.ibverbs.generated.rdma_addr;
@@ -399,9 +400,11 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
     /** Waits until no call and no handler uses this; a handler that closes its own identifier is not waited for. */
     private synchronized void awaitCallsAndHandler() {
         awaitCalls();
-        if (dispatcher != null && dispatcher != Thread.currentThread()) {
-            awaitWhile(() -> dispatcher != null && dispatcher != Thread.currentThread());
+        boolean interrupted = false;
+        while (dispatcher != null && dispatcher != Thread.currentThread()) {
+            interrupted |= LibraryThreads.awaitNotify(this);
         }
+        LibraryThreads.restore(interrupted);
     }
 
     @Override

@@ -53,6 +53,24 @@ public final class LibraryThreads {
                 interrupted = true;
             }
         }
+        restore(interrupted);
+    }
+
+    /**
+     * Waits for {@code notifyAll}; the caller holds the monitor, looks again afterwards, and at the end gives what all
+     * calls said to {@link #restore}. True if the thread was interrupted. Needs no memory.
+     */
+    public static boolean awaitNotify(Object monitor) {
+        try {
+            monitor.wait();
+            return false;
+        } catch (InterruptedException e) {
+            return true;
+        }
+    }
+
+    /** Keeps an interrupt that did not end a wait for the caller. */
+    public static void restore(boolean interrupted) {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }

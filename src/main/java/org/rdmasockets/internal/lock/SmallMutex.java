@@ -77,9 +77,7 @@ public sealed class SmallMutex extends AbstractQueuedSynchronizer permits Padded
                 }
             }
         } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            LibraryThreads.restore(interrupted);
         }
     }
 

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.verbs.ConnectionEvent;
@@ -141,15 +142,9 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     private synchronized void awaitDispatched() {
         boolean interrupted = false;
         while (dispatcher != null && dispatcher != Thread.currentThread()) {
-            try {
-                wait();
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
+            interrupted |= LibraryThreads.awaitNotify(this);
         }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        LibraryThreads.restore(interrupted);
     }
 
     @Override

@@ -4,6 +4,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Set;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.VarHandles;
 import org.rdmasockets.internal.sharedmemory.link.OwnMemory;
 import org.rdmasockets.internal.sharedmemory.link.ReachableMemory;
@@ -131,14 +132,8 @@ final class SharedMemoryRegion implements MemoryRegion, ReachableMemory {
     private synchronized void awaitUsers() {
         boolean interrupted = false;
         while (users != CLOSED) {
-            try {
-                wait();
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
+            interrupted |= LibraryThreads.awaitNotify(this);
         }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
+        LibraryThreads.restore(interrupted);
     }
 }

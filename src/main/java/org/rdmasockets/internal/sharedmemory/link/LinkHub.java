@@ -292,10 +292,7 @@ public final class LinkHub implements AutoCloseable {
     /** The reason why no process listens for us: perhaps the listener is another user's. */
     private static VerbsException refusal(InetSocketAddress address, VerbsException refused) {
         String name = LinkListener.name(address, false);
-        long user = SocketDirectory.own().otherUser(name);
-        if (user < 0) {
-            user = SocketDirectory.own().otherUser(LinkListener.wildcard(address, false));
-        }
+        long user = SocketDirectory.own().otherUser(name, LinkListener.wildcard(address, false));
         return user < 0 ? refused : new VerbsException("connect", Errno.ECONNREFUSED.number(),
                 "name=" + name + ", user=" + user, "the listener is user " + user + "'s, this is user "
                 + Integer.toUnsignedString(PacketSocket.ownUser()) + ", and " + SharingPolicy.remedy((int) user));
