@@ -68,8 +68,8 @@ final class CoreTransports implements ClientTransportFactory {
                 options.getUserAgent() == null ? settings.userAgent() : options.getUserAgent(), Encoding.DIRECT,
                 settings.retryTime(), settings.compressors(), settings.decompressors(), settings.maxMessage(),
                 settings.maxMetadata());
-        return new Transport(server, new RdmaChannel(clients.unconnected((InetSocketAddress) server), own, List.of(),
-                UnaryOperator.identity()));
+        return new Transport(server, new RdmaChannel(told -> clients.onState(told).unconnected(
+                (InetSocketAddress) server), own, List.of(), UnaryOperator.identity()));
     }
 
     @Override
