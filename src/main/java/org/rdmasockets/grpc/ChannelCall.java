@@ -4,7 +4,6 @@ import io.grpc.CallCredentials;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Compressor;
-import io.grpc.ConnectivityState;
 import io.grpc.Context;
 import io.grpc.Contexts;
 import io.grpc.Deadline;
