@@ -587,7 +587,7 @@ public final class StreamConnection {
         return started ? flow.room() : 0;
     }
 
-    /** Which directions are open, for people: {@code open} if both are. */
+    /** The open directions, for people: {@code open} if both are. */
     public String state() {
         if (failure != null) {
             return "failed: " + failure.detail();
