@@ -58,9 +58,9 @@ class FlightRecordingTest {
                     assertEquals(7, accepted.getInputStream().read());
                     await(recording, file, "TransportStatistics", "received", 1);
                 }
-                Rescues.count("a test");
                 Losses.datagram();
                 Losses.packet();
+                Rescues.count("a test");
                 await(recording, file, "LossStatistics", "rescues", 1);
             }
         }
