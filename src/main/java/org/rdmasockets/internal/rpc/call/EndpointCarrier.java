@@ -60,8 +60,8 @@ public final class EndpointCarrier implements Carrier {
     }
 
     /**
-     * Frames over a connected endpoint, used for nothing else, which ends with the carrier, or if none can be made.
-     * Throws if the endpoint gives no memory.
+     * Frames over a connected endpoint, used for nothing else, which ends with the carrier, also if that cannot be
+     * made. Throws if the endpoint gives no memory.
      */
     public static EndpointCarrier over(RdmaEndpoint endpoint) throws IOException {
         try {
