@@ -11,8 +11,10 @@ import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import java.io.ByteArrayInputStream;
+import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.net.DatagramPacket;
 import java.net.InetAddress;
@@ -60,7 +62,7 @@ final class CallVictims {
     }
 
     /** A client of one kind. */
-    interface Talker extends AutoCloseable {
+    interface Talker extends Closeable {
         /** Asks something, and checks the answer. */
         void exchange(Random random) throws Exception;
     }
@@ -299,10 +301,14 @@ final class CallVictims {
         }
 
         @Override
-        public void close() throws Exception {
+        public void close() throws IOException {
             channel.shutdownNow();
-            if (!channel.awaitTermination(patience.toMillis(), TimeUnit.MILLISECONDS)) {
-                throw new IOException("the channel does not end");
+            try {
+                if (!channel.awaitTermination(patience.toMillis(), TimeUnit.MILLISECONDS)) {
+                    throw new IOException("the channel does not end");
+                }
+            } catch (InterruptedException e) {
+                throw new InterruptedIOException("interrupted");
             }
         }
     }
