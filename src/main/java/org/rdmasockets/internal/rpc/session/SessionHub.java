@@ -753,14 +753,15 @@ public final class SessionHub {
                 session.ask();
                 askAt = Long.MAX_VALUE;
                 quietNanos = Math.min(2 * quietNanos, MOST_QUIET);
-            } else if (!session.isSettled()) {
-                quietNanos = LEAST_QUIET;
             }
             if (overdueAt == Long.MAX_VALUE && (asks || !session.isSettled())) { // both are answered
+                quietNanos = asks ? quietNanos : LEAST_QUIET;
                 overdueAt = now + TimeUnit.MILLISECONDS.toNanos(OVERDUE_MILLIS);
             }
             if (overdueAt <= now) {
-                overdueAt = now + MOST_QUIET;
+                overdueAt = now + quietNanos;
+                quietNanos = Math.min(2 * quietNanos, MOST_QUIET);
+                session.ask(); // where shared memory led to the server, this goes over UDP once that has ended
                 Thread.ofVirtual().name("rdma-rpc-session-look").start(() -> look(this));
             }
         }
