@@ -170,7 +170,7 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
 
     @Override
     protected RdmaChannelBuilder interceptWithTarget(InterceptorFactory factory) {
-        return intercept(factory.newInterceptor(target));
+        return intercept(factory.newInterceptor(server == null ? target : "rdma:///" + target));
     }
 
     /** All calls are wrapped by the log, inside of all interceptors; null for none. */

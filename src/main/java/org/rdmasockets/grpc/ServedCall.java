@@ -74,8 +74,6 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private byte[] answer;
     /** Whether the application's end is the call's. */
     private volatile boolean finished;
-    /** Whether that was OK; written before. */
-    private boolean finishedWell;
 
     ServedCall(CallStream stream, MethodDescriptor<Q, A> method, ServerCallHandler<Q, A> handler,
             RdmaServer.Serving serving) {
@@ -110,13 +108,17 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
 
     /** The executor takes no more of the call: nothing of the application runs elsewhere. */
     private void refused(RuntimeException e) {
+        if (over) {
+            return;
+        }
+        over = true; // the body runs no more
         Status status = Status.INTERNAL.withDescription("the executor of the server has refused the call: " + e);
         stream.finish(status.getCode().value(), status.getDescription(), null, null);
         Context.CancellableContext begun = context;
         if (begun != null) {
             Thread.ofVirtual().name("rdma-grpc-cancel").start(() -> begun.cancel(e));
+            traceEnd(finished ? endStatus() : status);
         }
-        tracers.closed(status);
     }
 
     private Throwable cause() {
@@ -210,10 +212,10 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
                 Deadline.after(deadline - System.nanoTime(), TimeUnit.NANOSECONDS), RdmaServer.Deadlines.SCHEDULER);
         Context previous = context.attach();
         try {
+            serving.counts().starts();
             if (failed != null) {
                 throw failed;
             }
-            serving.counts().starts();
             if (tracers != Tracers.NONE) {
                 tracers.started(new Info());
             }
@@ -319,16 +321,18 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
                 .withDescription(stream.text());
     }
 
-    private void traceEnd() {
-        if (tracers != Tracers.NONE) {
-            tracers.closed(endStatus());
+    private void traceEnd(Status status) {
+        serving.counts().ends(status.isOk());
+        try {
+            tracers.closed(status);
+        } catch (RuntimeException | Error e) {
+            serving.failures().warn("a tracer of {} has failed", method.getFullMethodName(), e);
         }
-        serving.counts().ends(finished && finishedWell);
     }
 
     private void endCall() {
         over = true;
-        traceEnd();
+        traceEnd(endStatus());
         if (finished) {
             listener.onComplete();
             context.cancel(null);
@@ -347,7 +351,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         end(status, listener == null || more == null ? new Metadata() : more, true);
         if (stream.code() >= 0 && !over) {
             over = true;
-            traceEnd();
+            traceEnd(endStatus());
             context.cancel(failure);
         }
     }
@@ -460,7 +464,6 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
                     stream.send(null, outbox.poll(), false);
                 }
                 if (end != null && outbox.isEmpty() && stream.code() < 0) {
-                    finishedWell = end.isOk();
                     finished = true;
                     String text = end.getDescription();
                     stream.finish(end.getCode().value(), text == null ? "" : text, trailers, answer);

@@ -26,6 +26,7 @@ import io.grpc.channelz.v1.GetTopChannelsRequest;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
+import io.grpc.opentelemetry.GrpcOpenTelemetry;
 import io.grpc.protobuf.services.ChannelzService;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
@@ -41,12 +42,17 @@ import io.grpc.testing.integration.Messages.SimpleResponse;
 import io.grpc.testing.integration.Messages.StreamingOutputCallRequest;
 import io.grpc.testing.integration.Messages.StreamingOutputCallResponse;
 import io.grpc.testing.integration.TestServiceGrpc;
+import io.opentelemetry.sdk.OpenTelemetrySdk;
+import io.opentelemetry.sdk.metrics.SdkMeterProvider;
+import io.opentelemetry.sdk.testing.exporter.InMemoryMetricReader;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
@@ -147,6 +153,32 @@ class GrpcServicesTest {
         assertTrue(InternalChannelz.instance().containsServer(shown.getLogId()));
         server.shutdownNow();
         assertFalse(InternalChannelz.instance().containsServer(shown.getLogId()));
+    }
+
+    @Test
+    void metricsOfOpenTelemetryTellOfBothEnds() throws Exception {
+        InMemoryMetricReader reader = InMemoryMetricReader.create();
+        GrpcOpenTelemetry metrics = GrpcOpenTelemetry.newBuilder().sdk(OpenTelemetrySdk.builder().setMeterProvider(
+                SdkMeterProvider.builder().registerMetricReader(reader).build()).build()).build();
+        RdmaServerBuilder serving = server().addService(new TestService());
+        metrics.configureServerBuilder(serving);
+        server = serving.build().start();
+        RdmaChannelBuilder calling = RdmaChannelBuilder.forAddress("127.0.0.1", server.getPort());
+        metrics.configureChannelBuilder(calling);
+        channel = calling.build();
+        stub().emptyCall(Empty.getDefaultInstance());
+        Set<String> told = new HashSet<>();
+        Await.until("both ends have told of the call", () -> {
+            reader.collectAllMetrics().forEach(one -> told.add(one.getName() + " "
+                    + one.getData().getPoints().iterator().next().getAttributes().asMap().values()));
+            return told.stream().anyMatch(one -> one.startsWith("grpc.server.call.duration"));
+        });
+        String call = "grpc.testing.TestService/EmptyCall";
+        assertTrue(told.contains("grpc.server.call.duration [" + call + ", OK]"), told::toString);
+        assertTrue(told.contains("grpc.client.call.duration [" + call + ", OK, rdma:///127.0.0.1:" + server.getPort()
+                + "]"), told::toString);
+        assertTrue(told.stream().anyMatch(one -> one.startsWith("grpc.client.attempt.sent_total_compressed")),
+                told::toString);
     }
 
     /** Adds up what goes and comes of messages, over the wire and as they are. */
