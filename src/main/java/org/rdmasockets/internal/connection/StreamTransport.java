@@ -179,7 +179,8 @@ public final class StreamTransport implements Connection, Protocol {
         stream.onCompletion(completion.workRequestId(), completion.status(), completion.opcode(),
                 completion.lengthBytes(), completion.hasImmediate(), completion.immediate());
         connection.noteCompletion(stream.outstandingSends());
-        settle();
+        endIfOver();
+        rings.check();
     }
 
     @Override
@@ -194,8 +195,8 @@ public final class StreamTransport implements Connection, Protocol {
      */
     private void endIfOver() {
         // Where nothing blocks, a peer that goes ends the requests that wait for it by itself.
-        if (stream.failure() != null || stream.peerDisconnected() && connection.mayBlock()
-                && (stream.isAwaited() || !connection.completionIsDelivery())) {
+        if (stream.isEnding() && (stream.failure() != null || connection.mayBlock()
+                && (stream.isAwaited() || !connection.completionIsDelivery()))) {
             connection.end();
         }
     }

@@ -18,8 +18,8 @@ public final class CallerLock extends SmallMutex {
 
     @Override
     public boolean tryLock() {
-        StackRoom.ensure();
-        return super.tryLock();
+        StackRoom.ensure(); // the room of a section, too
+        return tryAcquire(1);
     }
 
     @Override

@@ -74,8 +74,8 @@ final class Chunk {
 
     /** Copies out what is there. The only place that copies incoming data. */
     int read(byte[] target, int targetOffset, int most) {
-        int count = Math.min(most, unread());
-        MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, unreadOffset(), target, targetOffset, count);
+        int count = Math.min(most, arrived - read);
+        MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, offset + (long) read, target, targetOffset, count);
         read += count;
         return count;
     }

@@ -37,7 +37,8 @@ final class CreditGranter {
     private final SendWindow window;
     private final ReceiveBuffer received;
     private boolean peerMovesOn;
-    private boolean offering;
+    /** A small chunk is to be offered, once all is read. */
+    boolean offering;
 
     CreditGranter(MessageSender sendQueue, SendWindow window, ReceiveBuffer received) {
         this.sendQueue = sendQueue;
@@ -72,7 +73,7 @@ final class CreditGranter {
     }
 
     boolean isDue() {
-        return received.isChunkDue() || received.areCreditsDue() || isOfferDue();
+        return received.isChunkDue() || received.areCreditsDue() || offering && isOfferDue();
     }
 
     /** Whether it can be told now: updates that the peer can do without wait until it is sure to take them. */

@@ -16,6 +16,8 @@ final class CreditRing extends Flow {
     private final ReceiveBuffer received;
     final CreditGranter lending;
     private final boolean immediateData;
+    /** The device tries a message again for which the peer has no receive: no control message is counted. */
+    private final boolean retried;
     /** Null if the peer may map nothing. */
     final MapTable maps;
     /** How many messages with data had come when this end sent the last: it may be an answer if that has changed. */
@@ -35,6 +37,7 @@ final class CreditRing extends Flow {
         targets = new RemoteTargetTable(memory, RegionLayout.of(settings).offerOffset());
         received = new ReceiveBuffer(connection.memory().chunks, settings);
         immediateData = settings.immediateData();
+        retried = settings.receiverNotReadyRetry();
         lending = new CreditGranter(sendQueue, window, received);
         maps = settings.maps() == 0 ? null : new MapTable(memory, settings.maps());
     }
@@ -65,7 +68,7 @@ final class CreditRing extends Flow {
 
     @Override
     int finish(int count, int kept) {
-        int heard = received.received();
+        int heard = received.received;
         boolean more = heard == answered;
         answered = heard;
         // Before the post: from then on, the peer may write the entry anew.
@@ -163,7 +166,9 @@ final class CreditRing extends Flow {
         if (wrong == null) {
             wrong = received.dataArrived(bytes);
         }
-        window.confirm(received.received());
+        if (!retried) {
+            window.confirm(received.received());
+        }
         return wrong;
     }
 
@@ -179,6 +184,11 @@ final class CreditRing extends Flow {
         targets.moveToOffer();
         connection.memory().change();
         return tell(ImmediateData.MOVED_ON);
+    }
+
+    @Override
+    boolean isFreed() {
+        return lending.offering || received.isFreed();
     }
 
     @Override

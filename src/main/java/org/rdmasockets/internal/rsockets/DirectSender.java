@@ -60,7 +60,9 @@ public final class DirectSender {
             taken += count;
         }
         connection.wrote(taken);
-        connection.awaitRoom(taken < length);
+        if (taken < length) {
+            connection.awaitRoom();
+        }
         finish(taken < length, false);
         return taken;
     }

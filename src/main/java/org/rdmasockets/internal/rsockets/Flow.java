@@ -77,6 +77,11 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing {
         throw new IllegalStateException("nothing was asked");
     }
 
+    /** Tells whether the application may have made something due by what it has read since this was asked last. */
+    boolean isFreed() {
+        return true;
+    }
+
     /** Tells whether this kind of flow has something to tell or to ask. */
     abstract boolean isNewsDue();
 
@@ -104,7 +109,7 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing {
     }
 
     final boolean isDue() {
-        return isAnswerDue() || isWordDue() || isNewsDue();
+        return isAnswerDue() || closing.due() != ShutdownState.NOTHING || isNewsDue();
     }
 
     /** Tells whether what is due can be told now: true if {@link #post} may be called. */

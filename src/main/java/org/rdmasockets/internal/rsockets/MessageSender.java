@@ -43,7 +43,7 @@ final class MessageSender {
     final StreamSettings settings;
     final long idBase;
     private final int mostInline;
-    private final boolean immediateData;
+    final boolean immediateData;
     /** Slots of all requests but a read: {@link StreamSettings#MAX_QUEUE} at most, as all that counts them. */
     private final char maxSends;
     private final char mostUnsignalled;

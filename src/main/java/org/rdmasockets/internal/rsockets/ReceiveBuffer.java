@@ -40,8 +40,10 @@ final class ReceiveBuffer extends Received {
     private Chunk offered;
     /** A second chunk was lent. */
     private boolean lentMore;
+    /** A chunk was used up since {@link #isFreed}. */
+    private boolean freed;
     /** Data messages that arrived, wrapping around. */
-    private int received;
+    int received;
     /** Data messages that the peer may have sent, wrapping around. */
     private int granted;
 
@@ -99,10 +101,12 @@ final class ReceiveBuffer extends Received {
 
     /** How many bytes the peer may write at once; moves on to the next chunk if the current one is full. */
     private int room() {
-        if (filling != null && filling.room() == 0) {
+        int room = filling == null ? 0 : filling.room();
+        if (room == 0 && filling != null) {
             filling = filling.next;
+            room = filling == null ? 0 : filling.room();
         }
-        return filling == null ? 0 : filling.room();
+        return room;
     }
 
     @Override
@@ -147,8 +151,16 @@ final class ReceiveBuffer extends Received {
             head = usedUp.next;
             filling = filling == usedUp ? head : filling;
             count--;
+            freed = true;
             stock.takeBack(usedUp);
         }
+    }
+
+    /** Whether a chunk was used up since this was asked last: only then a read may let another be lent. */
+    boolean isFreed() {
+        boolean was = freed;
+        freed = false;
+        return was;
     }
 
     /** Whether a chunk can be lent: the peer has room in fewer than two, and one of ours is free or large. */

@@ -170,8 +170,9 @@ public final class StreamConnection {
     /** Takes a completion; with a status other than 0 only the identifier counts. Never throws for what a peer sent. */
     public void onCompletion(long workRequestId, int status, CompletionOpcode opcode, int lengthBytes,
             boolean hasImmediate, int immediate) {
-        boolean receive = WorkRequestId.kind(workRequestId) == WorkRequestId.RECEIVE;
-        boolean over = isOver();
+        int kind = WorkRequestId.kind(workRequestId);
+        boolean receive = kind == WorkRequestId.RECEIVE;
+        boolean over = status != 0 && isOver(); // before this completion counts
         if (!receive) {
             sendQueue.ring.release(sendQueue.complete(workRequestId));
         }
@@ -181,7 +182,7 @@ public final class StreamConnection {
             }
         } else if (receive && !aborted) {
             int slot = WorkRequestId.index(workRequestId);
-            boolean immediateData = settings().immediateData();
+            boolean immediateData = sendQueue.immediateData;
             boolean whole = immediateData ? hasImmediate : receiveQueue.isMessage(lengthBytes, flow.kind());
             heard = true;
             int message = immediateData ? immediate : receiveQueue.message(slot);
@@ -190,9 +191,12 @@ public final class StreamConnection {
             } else if (early != null) {
                 early.add(new EarlyMessage(slot, message, lengthBytes));
             } else {
-                failIf(flow.arrived(slot, message, lengthBytes));
+                String wrong = flow.arrived(slot, message, lengthBytes);
+                if (wrong != null) {
+                    failIf(wrong);
+                }
             }
-        } else if (!aborted && WorkRequestId.kind(workRequestId) == WorkRequestId.POSITION) {
+        } else if (!aborted && kind == WorkRequestId.POSITION) {
             failIf(flow.learned());
         }
         sendControls();
@@ -201,7 +205,10 @@ public final class StreamConnection {
     /** A receive is free again: it is posted, now or with the next ones. */
     void repost(int slot) {
         if (failure == null && !aborted && !closing.isPeerDisconnected()) {
-            failUnlessPosted("ibv_post_recv", receiveQueue.repost(slot));
+            int error = receiveQueue.repost(slot);
+            if (error != QueuePair.POSTED) {
+                failUnlessPosted("ibv_post_recv", error);
+            }
         }
     }
 
@@ -277,7 +284,9 @@ public final class StreamConnection {
             return whyNothing();
         }
         readBytes += count;
-        sendControls();
+        if (flow.isFreed()) {
+            sendControls();
+        }
         return count;
     }
 
@@ -344,7 +353,7 @@ public final class StreamConnection {
         SendBuffer ring = sendQueue.ring;
         int taken = 0;
         while (taken < length && canPlace() && ring.hasRoom()) {
-            int count = Math.min(Math.min(length - taken, settings().maxWriteBytes()),
+            int count = Math.min(Math.min(length - taken, sendQueue.settings.maxWriteBytes()),
                     Math.min(flow.room(), ring.free()));
             if (count <= 0) {
                 break;
@@ -358,7 +367,9 @@ public final class StreamConnection {
             ring.wantMore();
         }
         writtenBytes += taken;
-        awaitRoom(taken < length);
+        if (taken < length) {
+            awaitRoom();
+        }
         ensureOutput();
         return taken;
     }
@@ -371,9 +382,9 @@ public final class StreamConnection {
         return length <= settings().sendBufferBytes() && failure == null && !aborted && closing.loseWrite();
     }
 
-    /** Notes that a writer waits for room at the peer, if so. */
-    void awaitRoom(boolean waiting) {
-        if (waiting && !isSilent() && flow.room() == 0) {
+    /** Notes that a writer that has more waits for room at the peer, if so. */
+    void awaitRoom() {
+        if (!isSilent() && flow.room() == 0) {
             flow.awaitRoom();
             sendControls();
         }
@@ -384,7 +395,7 @@ public final class StreamConnection {
         if (failure != null) {
             throw failure.exception();
         }
-        if (isOutputOver()) {
+        if (aborted || closing.isOutputOver()) {
             closing.refuseWrites();
             throw new SocketException(StreamFailure.BROKEN_PIPE);
         }
@@ -415,7 +426,10 @@ public final class StreamConnection {
 
     /** Posts data whose request has its payload, and of which so much is kept in the send ring. */
     void finish(int count, int kept) {
-        failUnlessPosted("ibv_post_send", flow.finish(count, kept));
+        int result = flow.finish(count, kept);
+        if (result != QueuePair.POSTED) {
+            failUnlessPosted("ibv_post_send", result);
+        }
     }
 
     /** The flow that the ends have agreed on, until then the one that this end would like. */
@@ -430,7 +444,7 @@ public final class StreamConnection {
 
     /** Whether data can be posted, apart from the room at the peer: a slot is free, and this direction is open. */
     boolean canPlace() {
-        return !isSilent() && !isOutputOver() && sendQueue.hasDataSlot();
+        return !isSilent() && !closing.isOutputOver() && sendQueue.hasDataSlot();
     }
 
     private boolean isOutputOver() {
@@ -555,6 +569,11 @@ public final class StreamConnection {
     /** Whether the peer has said DISCONNECT: its queue pair is gone, or will be at once. */
     public boolean peerDisconnected() {
         return closing.isPeerDisconnected();
+    }
+
+    /** Whether the connection is over, or the peer has said DISCONNECT. */
+    public boolean isEnding() {
+        return failure != null || closing.isPeerDisconnected();
     }
 
     /** Whether a writer waits until the device has read memory of the application. */

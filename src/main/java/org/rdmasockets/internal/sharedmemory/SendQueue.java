@@ -103,7 +103,8 @@ final class SendQueue implements Deadlines.Expiring {
             unsettled = failed || peerAtFault;
             ahead = behind ? peer : null;
             behind = false;
-            theirs = current.takeUnreported();
+            theirs = current.unreported;
+            current.unreported = null;
             ours = unreported;
             unreported = false;
         }

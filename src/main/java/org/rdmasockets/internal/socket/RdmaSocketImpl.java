@@ -476,8 +476,8 @@ public final class RdmaSocketImpl extends SocketImpl {
 
     /** Takes the turn to read, until {@link #endRead}, and gives when waits end, by {@code System.nanoTime}. */
     long beginRead() throws IOException {
-        StackRoom.ensure();
-        long deadlineNanos = deadline(timeoutMillis);
+        int millis = timeoutMillis;
+        long deadlineNanos = millis == 0 ? Long.MAX_VALUE : deadline(millis);
         take(readTurn, deadlineNanos);
         return deadlineNanos;
     }
@@ -520,7 +520,6 @@ public final class RdmaSocketImpl extends SocketImpl {
 
     /** Takes the turn to write, until {@link #endWrite}. */
     void beginWrite() throws IOException {
-        StackRoom.ensure();
         take(writeTurn, Long.MAX_VALUE);
     }
 

@@ -13,7 +13,7 @@ public final class Completion {
     /** More than any backlog that matters. */
     private static final int BYTES_OF_SEND = 1 << 20;
 
-    private final Object token;
+    final Object token;
     private long workRequestId;
     private int status;
     private CompletionOpcode opcode = CompletionOpcode.UNKNOWN;

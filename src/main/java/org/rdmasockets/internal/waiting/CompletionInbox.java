@@ -126,7 +126,7 @@ public final class CompletionInbox {
         for (Completion c = arrived.relaxedPoll(); c != null; c = arrived.relaxedPoll()) {
             applied = true;
             client.apply(c);
-            if (c.token() == null) {
+            if (c.token == null) {
                 takenBytes += c.arrivedBytes();
                 heard |= c.isReceive();
                 shard.recycle(c);
@@ -163,8 +163,12 @@ public final class CompletionInbox {
                 wakeBoth();
             }
         }
-        wake(wakeReader);
-        wake(wakeWriter);
+        if (wakeReader != null) {
+            wake(wakeReader);
+        }
+        if (wakeWriter != null) {
+            wake(wakeWriter);
+        }
         if (orphan) {
             tell();
         }
@@ -172,7 +176,7 @@ public final class CompletionInbox {
 
     /** The other thread that waits for a role that is ready, or null; close wakes the threads that wait then. */
     private Thread readyThread(Waiter waiter, Role role) {
-        Thread thread = threadOf(waiter);
+        Thread thread = waiter == null ? null : waiter.thread;
         return thread != null && thread != Thread.currentThread() && open && client.ready(role) ? thread : null;
     }
 
