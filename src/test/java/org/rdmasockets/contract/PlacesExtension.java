@@ -48,8 +48,12 @@ final class PlacesExtension implements ArgumentsProvider, BeforeClassTemplateInv
     @Override
     public void afterClassTemplateInvocation(ExtensionContext context) throws Exception {
         Place.Entered where = where(context);
-        try (AutoCloseable held = where == null ? null : where.held()) {
+        try {
             AmongBystanders.close(context);
+        } finally {
+            if (where != null && where.held() != null) {
+                where.held().close();
+            }
         }
     }
 
