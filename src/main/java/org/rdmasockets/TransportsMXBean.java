@@ -10,6 +10,8 @@ import java.util.Map;
  * {@link RdmaSockets#registerMXBean()}.
  *
  * <p>All numbers are those of {@link TransportCounters}, as they are when they are asked for.
+ *
+ * @since 0.1
  */
 public interface TransportsMXBean {
     /** The name of the bean. */

@@ -557,7 +557,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             while (!over && (unary ? stepOfPending() : stepOfStream())) {
                 continue;
             }
-        } catch (StatusException e) { // what has come is not as it should be
+        } catch (StatusException e) { // the answer is not as it should be
             end(e.getStatus());
             close(cut, new Metadata());
         } catch (Throwable e) {
@@ -684,7 +684,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         Status status;
         synchronized (this) {
             over = true;
-            status = cut == null ? found : cut; // what was found is perhaps no more than its consequence
+            status = cut == null ? found : cut; // the status found is perhaps no more than its consequence
         }
         context.removeListener(cancellation);
         channel.ends(this, status.isOk());

@@ -31,15 +31,15 @@ final class CoreStream implements ClientStream {
         }
     };
 
-    private final CoreTransports.Transport transport;
+    private final CoreTransports.ChannelTransport transport;
     private final MethodDescriptor<?, ?> method;
     private final Metadata headers;
     private CallOptions options;
     /** Set by start. */
     private volatile ChannelCall<InputStream, InputStream> call;
 
-    CoreStream(CoreTransports.Transport transport, MethodDescriptor<?, ?> method, Metadata headers, CallOptions given,
-            ClientStreamTracer[] tracers) {
+    CoreStream(CoreTransports.ChannelTransport transport, MethodDescriptor<?, ?> method, Metadata headers,
+            CallOptions given, ClientStreamTracer[] tracers) {
         this.transport = transport;
         this.method = method;
         this.headers = headers;

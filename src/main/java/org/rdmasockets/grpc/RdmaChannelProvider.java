@@ -12,6 +12,8 @@ import java.util.List;
 /**
  * Lets {@code Grpc.newChannelBuilder("rdma:///HOST:PORT", InsecureChannelCredentials.create())} make channels by
  * {@link RdmaChannelBuilder}. gRPC finds it by itself. Other transports come first for all other targets.
+ *
+ * @since 0.1
  */
 @SuppressWarnings("exports") // gRPC's types are for those who have gRPC
 public final class RdmaChannelProvider extends ManagedChannelProvider {

@@ -11,6 +11,8 @@ import java.util.List;
 /**
  * Tells gRPC that targets of the scheme {@code rdma} are for {@link RdmaChannelProvider} and no other transport. gRPC
  * finds it by itself.
+ *
+ * @since 0.1
  */
 @SuppressWarnings("exports") // gRPC's types are for those who have gRPC
 public final class RdmaNameResolverProvider extends NameResolverProvider {

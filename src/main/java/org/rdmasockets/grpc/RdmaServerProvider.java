@@ -8,6 +8,8 @@ import io.grpc.ServerProvider;
 /**
  * Makes servers by {@link RdmaServerBuilder} where no other transport of gRPC is on the class path. gRPC finds it by
  * itself.
+ *
+ * @since 0.1
  */
 @SuppressWarnings("exports") // gRPC's types are for those who have gRPC
 public final class RdmaServerProvider extends ServerProvider {

@@ -41,6 +41,8 @@ import org.rdmasockets.internal.socket.TransportsBean;
  * <tr><td>{@code rdmasockets.fallbacks}, {@code rdmasockets.rescues}, {@code rdmasockets.datagrams.lost},
  * {@code rdmasockets.packets.lost}</td><td>counters</td><td></td><td>as in {@link TransportCounters}</td></tr>
  * </table>
+ *
+ * @since 0.1
  */
 @SuppressWarnings("exports") // Micrometer's types are for those who have Micrometer
 public final class RdmaSocketsMetrics implements MeterBinder {

@@ -62,7 +62,11 @@ public final class RpcClient implements AutoCloseable {
     /** Bytes of answers that the server does not know to have arrived, about; guarded by numbers. */
     private long unsaid;
 
-    /** The state of a client's connection. */
+    /**
+     * The state of a client's connection.
+     *
+     * @since 0.1
+     */
     public enum Connectivity {
         /** There is no connection: the next call makes one. */
         IDLE,

@@ -33,9 +33,9 @@ public enum Place {
     /**
      * A place that was entered.
      *
-     * @param place which it is
+     * @param place the place
      * @param fixture the sockets there
-     * @param held what is kept until the place is left, null for nothing
+     * @param held kept until the place is left; null for nothing
      */
     public record Entered(Place place, SocketFixture fixture, AutoCloseable held) {
     }

@@ -30,7 +30,7 @@ final class TcpConnection implements Connection {
     private static final Log LOG = new Log(TcpConnection.class);
     /** Those that were not closed: a socket that is forgotten is closed, too. */
     private static final Set<TcpConnection> OPEN = ConcurrentHashMap.newKeySet();
-    /** What those took and sent that have ended. */
+    /** The bytes of connections that have ended. */
     private static final LongAdder RECEIVED_BEFORE = new LongAdder();
     private static final LongAdder SENT_BEFORE = new LongAdder();
 

@@ -63,12 +63,15 @@ class DatagramPortsTest {
             });
             route.send(address, data(2));
             former.close();
-            try (DatagramPorts.Port next = ports.open(address, second)) {
+            DatagramPorts.Port next = ports.open(address, second);
+            try {
                 route.send(address, data(3));
                 Await.until("a datagram for the next user", () -> {
                     poller.await(10, source -> { });
                     return !second.all().isEmpty();
                 });
+            } finally {
+                next.close();
             }
             assertEquals(1, first.all().size());
             assertEquals(1, second.all().size(), "one was meant for the former user");

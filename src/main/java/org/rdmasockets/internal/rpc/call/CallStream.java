@@ -429,7 +429,7 @@ public final class CallStream {
         return sent;
     }
 
-    /** Client: no message follows. What finds no room goes later. */
+    /** Client: no message follows. A frame that finds no room goes later. */
     public void halfClose() {
         synchronized (this) {
             if (outputEnded) {
