@@ -52,7 +52,7 @@ import org.rdmasockets.internal.sharedmemory.ChildJvm;
 import org.rdmasockets.interop.TestBed;
 import org.rdmasockets.rpc.KillableServer;
 
-/** A channel tells of its server, and its calls end without one: first over Netty, which decides. */
+/** The states of a channel, and the ends of its calls without a server: first over Netty, which decides. */
 @ParameterizedClass
 @ValueSource(strings = {"netty", "sharedmemory", "udp", "datagrams"})
 @Timeout(value = 3, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -233,7 +233,7 @@ class ChannelAsOverNettyTest {
         assertTrue(latch.await(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS), what);
     }
 
-    /** Channels and calls when something ends their server, and when another has its port. */
+    /** Channels and calls hear when something ends their server; then another one has its port. */
     private void endsWithItsServer(int port, Callable<?> ending, Callable<?> again, Callable<Boolean> bothRun)
             throws Exception {
         ManagedChannel idle = idle(port);
