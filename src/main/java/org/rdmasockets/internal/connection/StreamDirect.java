@@ -242,7 +242,7 @@ final class StreamDirect implements ZeroCopyTransfers {
      * reachable: from its region, until that is deregistered, or from a view.
      */
     private final class DirectPool {
-        /** The unit of blocks, and of their first addresses: no page is smaller. */
+        /** Blocks are made of this, and begin at a multiple of it: no page is smaller. */
         private static final long UNIT_BYTES = 4096;
         /** Most regions, and most bytes of them, that are kept for later. */
         private static final int MOST_IDLE = 16;

@@ -27,7 +27,7 @@ import org.rdmasockets.verbs.WorkCompletions;
 
 /** A protection domain: an identity that regions and queue pairs have in common. */
 final class SharedMemoryProtectionDomain implements ProtectionDomain {
-    /** The unit of memory, and of its first address: no page is smaller. */
+    /** Memory is allocated in this, and begins at a multiple of it: no page is smaller. */
     private static final long UNIT_BYTES = 4096;
 
     private static final Set<AccessFlag> REMOTE = Set.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
