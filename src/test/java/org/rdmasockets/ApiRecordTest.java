@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 class ApiRecordTest {
     private static final Path CLASSES = Path.of("target", "classes");
     private static final Path RECORD = Path.of("docs", "api.txt");
-    /** The record after a change. */
+    /** The new record, if a change is meant. */
     private static final Path FOUND = Path.of("target", "api.txt");
 
     @Test
