@@ -40,6 +40,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     /** How often a platform thread that waits looks whether it was interrupted, which wakes no wait of a call. */
     private static final Duration INTERRUPT_LOOK = Duration.ofMillis(50);
     private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
+    /** How often a call is ended anew by an Error, where ending throws one, too. */
+    private static final int MOST_TRIES = 8;
+    private static final Status NO_ROOM = Status.INTERNAL.withDescription("no memory or stack for the call");
 
     private final RdmaChannel channel;
     private final MethodDescriptor<Q, A> method;
@@ -272,9 +275,22 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             end(waited ? tooLate("the time of the call is over, or would be before the next try: " + e.getMessage())
                     : whatWasFirst(Encoding.status(e)));
         } catch (RuntimeException | Error e) {
-            end(Status.INTERNAL.withDescription(e.toString()).withCause(e));
+            endBy("", e);
         }
         return true;
+    }
+
+    /** Ends the call by something that was thrown, also where that throws again: its caller may wait for it. */
+    private void endBy(String what, Throwable e) {
+        for (int tries = MOST_TRIES; tries > 0; tries--) {
+            try {
+                end(Status.INTERNAL.withDescription(what + e).withCause(e));
+                return;
+            } catch (Error again) { // no memory or stack for a moment
+                Thread.onSpinWait();
+            }
+        }
+        end(NO_ROOM);
     }
 
     /** A call whose time has run out while it had no server is too late. */
@@ -392,9 +408,12 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             }
             cut = status;
         }
-        cancelCall();
-        if (listener != null) {
-            task.schedule();
+        try {
+            cancelCall();
+        } finally {
+            if (listener != null) {
+                task.schedule();
+            }
         }
     }
 
@@ -519,7 +538,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         } catch (RpcException e) {
             sendFailed(open, e);
         } catch (RuntimeException | Error e) {
-            end(Status.INTERNAL.withDescription("a message was not sent: " + e).withCause(e));
+            endBy("a message was not sent: ", e);
         } finally {
             synchronized (outbox) {
                 sending = false;
@@ -557,7 +576,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             while (!over && (unary ? stepOfPending() : stepOfStream())) {
                 continue;
             }
-        } catch (StatusException e) { // the answer is not as it should be
+        } catch (StatusException e) { // headers or messages that came are damaged, or too long
             end(e.getStatus());
             close(cut, new Metadata());
         } catch (Throwable e) {

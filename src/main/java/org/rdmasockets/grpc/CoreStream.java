@@ -8,6 +8,7 @@ import io.grpc.Codec;
 import io.grpc.Compressor;
 import io.grpc.Deadline;
 import io.grpc.DecompressorRegistry;
+import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
@@ -31,15 +32,15 @@ final class CoreStream implements ClientStream {
         }
     };
 
-    private final CoreTransports.ChannelTransport transport;
+    private final CoreTransports.CoreTransport transport;
     private final MethodDescriptor<?, ?> method;
     private final Metadata headers;
     private CallOptions options;
     /** Set by start. */
     private volatile ChannelCall<InputStream, InputStream> call;
 
-    CoreStream(CoreTransports.ChannelTransport transport, MethodDescriptor<?, ?> method, Metadata headers,
-            CallOptions given, ClientStreamTracer[] tracers) {
+    CoreStream(CoreTransports.CoreTransport transport, MethodDescriptor<?, ?> method, Metadata headers,
+            ClientStreamTracer[] tracers) {
         this.transport = transport;
         this.method = method;
         this.headers = headers;
@@ -186,6 +187,6 @@ final class CoreStream implements ClientStream {
 
     @Override
     public void appendTimeoutInsight(InsightBuilder insight) {
-        insight.appendKeyValue("remote_addr", transport.getAttributes().get(io.grpc.Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
+        insight.appendKeyValue("remote_addr", transport.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
     }
 }

@@ -68,7 +68,7 @@ final class CoreTransports implements ClientTransportFactory {
                 options.getUserAgent() == null ? settings.userAgent() : options.getUserAgent(), Encoding.DIRECT,
                 settings.retryTime(), settings.compressors(), settings.decompressors(), settings.maxMessage(),
                 settings.maxMetadata());
-        return new ChannelTransport(server, new RdmaChannel(told -> clients.onState(told).unconnected(
+        return new CoreTransport(server, new RdmaChannel(told -> clients.onState(told).unconnected(
                 (InetSocketAddress) server), own, List.of(), UnaryOperator.identity()));
     }
 
@@ -93,7 +93,7 @@ final class CoreTransports implements ClientTransportFactory {
     }
 
     /** One connection: a channel of this library that is shut down when its connection is lost. */
-    static final class ChannelTransport implements ConnectionClientTransport {
+    static final class CoreTransport implements ConnectionClientTransport {
         private final SocketAddress server;
         private final RdmaChannel channel;
         private final InternalLogId id;
@@ -106,10 +106,10 @@ final class CoreTransports implements ClientTransportFactory {
         private boolean terminated;
         private volatile Attributes attributes = Attributes.EMPTY;
 
-        ChannelTransport(SocketAddress server, RdmaChannel channel) {
+        CoreTransport(SocketAddress server, RdmaChannel channel) {
             this.server = server;
             this.channel = channel;
-            id = InternalLogId.allocate(ChannelTransport.class, server.toString());
+            id = InternalLogId.allocate(CoreTransport.class, server.toString());
         }
 
         @Override
@@ -171,7 +171,7 @@ final class CoreTransports implements ClientTransportFactory {
         @Override
         public ClientStream newStream(MethodDescriptor<?, ?> method, Metadata headers, CallOptions options,
                 ClientStreamTracer[] tracers) {
-            return new CoreStream(this, method, headers, options, tracers);
+            return new CoreStream(this, method, headers, tracers); // the options come by its setters
         }
 
         RdmaChannel channel() {

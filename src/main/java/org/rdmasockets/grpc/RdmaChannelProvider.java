@@ -57,6 +57,6 @@ public final class RdmaChannelProvider extends ManagedChannelProvider {
 
     @Override
     protected Collection<Class<? extends SocketAddress>> getSupportedSocketAddressTypes() {
-        return List.of(RdmaNameResolverProvider.Place.class, InetSocketAddress.class);
+        return List.of(RdmaNameResolverProvider.RdmaPlace.class, InetSocketAddress.class);
     }
 }

@@ -22,7 +22,7 @@ public final class RdmaNameResolverProvider extends NameResolverProvider {
     public RdmaNameResolverProvider() {}
 
     /** The addresses of such targets, in gRPC's choice of a transport; no object is of this class. */
-    abstract static class Place extends SocketAddress {
+    abstract static class RdmaPlace extends SocketAddress {
         private static final long serialVersionUID = 1L;
     }
 
@@ -44,7 +44,7 @@ public final class RdmaNameResolverProvider extends NameResolverProvider {
 
     @Override
     public Collection<Class<? extends SocketAddress>> getProducedSocketAddressTypes() {
-        return List.of(Place.class);
+        return List.of(RdmaPlace.class);
     }
 
     /** gRPC's resolver of names of the DNS; null for other targets, and without one. */

@@ -169,8 +169,8 @@ class GrpcServicesTest {
         stub().emptyCall(Empty.getDefaultInstance());
         Set<String> told = new HashSet<>();
         Await.until("both ends have told of the call", () -> {
-            reader.collectAllMetrics().forEach(one -> told.add(one.getName() + " "
-                    + one.getData().getPoints().iterator().next().getAttributes().asMap().values()));
+            reader.collectAllMetrics().forEach(one -> told.add(one.getName() + " " + List.copyOf(
+                    one.getData().getPoints().iterator().next().getAttributes().asMap().values())));
             return told.stream().anyMatch(one -> one.startsWith("grpc.server.call.duration"));
         });
         String call = "grpc.testing.TestService/EmptyCall";
