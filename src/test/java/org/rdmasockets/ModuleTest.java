@@ -29,10 +29,11 @@ class ModuleTest {
     }
 
     @Test
-    void exportsSocketsEndpointsCallsAndVerbsOnly() throws IOException {
+    void exportsWhatUsersName() throws IOException {
         Module module = layer().findModule(MODULE).orElseThrow();
         assertEquals(Set.of("org.rdmasockets", "org.rdmasockets.endpoint", "org.rdmasockets.grpc",
-                "org.rdmasockets.rpc", "org.rdmasockets.verbs", "org.rdmasockets.verbs.spi"),
+                "org.rdmasockets.micrometer", "org.rdmasockets.rpc", "org.rdmasockets.verbs",
+                "org.rdmasockets.verbs.spi"),
                 Set.copyOf(module.getPackages().stream().filter(module::isExported).toList()));
     }
 

@@ -249,7 +249,12 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
         Thread thread = Thread.ofVirtual().name("rdma-grpc-begin").unstarted(() -> make(this::makeWaiting));
         beginner = thread; // before cut is read: pairs with end
-        thread.start();
+        try {
+            thread.start();
+        } catch (Error e) {
+            endBy("", e);
+            return;
+        }
         if (cut != null) {
             thread.interrupt();
         }
@@ -502,6 +507,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (open == null) {
             return;
         }
+        RpcException failed = null;
         synchronized (outbox) {
             try {
                 while (!sending && !outbox.isEmpty() && open.hasRoom()) {
@@ -516,13 +522,17 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                     open.halfClose();
                 }
             } catch (RpcException e) {
-                sendFailed(open, e);
+                failed = e; // the listener may run at once, and not under this lock
             }
+        }
+        if (failed != null) {
+            sendFailed(open, failed);
         }
     }
 
+    /** A message was not sent: it is too long, or the call is over, and then the listener is told of that. */
     private void sendFailed(RpcClientCall open, RpcException e) {
-        if (open.failure() == null) { // else the listener is told of that
+        if (e.status() == RpcStatus.RESOURCE_EXHAUSTED && open.failure() == null) {
             end(Encoding.status(e));
         }
     }
@@ -578,12 +588,18 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             }
         } catch (StatusException e) { // headers or messages that came are damaged, or too long
             end(e.getStatus());
-            close(cut, new Metadata());
+            closeByCut();
         } catch (Throwable e) {
             end(Status.CANCELLED.withDescription("the call's listener has failed").withCause(e));
-            close(cut, new Metadata());
+            closeByCut();
         } finally {
             context.detach(previous);
+        }
+    }
+
+    private void closeByCut() {
+        if (!over) { // else the listener was told, and has failed there
+            close(cut, new Metadata());
         }
     }
 

@@ -68,8 +68,11 @@ final class CoreTransports implements ClientTransportFactory {
                 options.getUserAgent() == null ? settings.userAgent() : options.getUserAgent(), Encoding.DIRECT,
                 settings.retryTime(), settings.compressors(), settings.decompressors(), settings.maxMessage(),
                 settings.maxMetadata());
-        return new CoreTransport(server, new RdmaChannel(told -> clients.onState(told).unconnected(
-                (InetSocketAddress) server), own, List.of(), UnaryOperator.identity()));
+        return new CoreTransport(server, new RdmaChannel(told -> {
+            synchronized (clients) { // channels of one builder share it
+                return clients.onState(told).unconnected((InetSocketAddress) server);
+            }
+        }, own, List.of(), UnaryOperator.identity()));
     }
 
     @Override

@@ -156,18 +156,24 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
 
     @Override
     public ConnectivityState getState(boolean requestConnection) {
-        boolean connected = client.isConnected();
+        boolean connected;
         ConnectivityState now;
-        synchronized (stateLock) {
+        List<Runnable> changed = List.of();
+        synchronized (stateLock) { // under it the look is no older than what the client has told
+            connected = client.isConnected();
             now = state;
+            if (now == ConnectivityState.READY && !connected) {
+                now = ConnectivityState.IDLE;
+            } else if (connected && now != ConnectivityState.SHUTDOWN) {
+                now = ConnectivityState.READY;
+            }
+            if (now != state) {
+                state = now;
+                changed = told;
+                told = new ArrayList<>();
+            }
         }
-        if (now == ConnectivityState.READY && !connected) {
-            now = ConnectivityState.IDLE;
-            state(now);
-        } else if (connected && now != ConnectivityState.SHUTDOWN) {
-            now = ConnectivityState.READY;
-            state(now);
-        }
+        changed.forEach(this::tell);
         if (requestConnection && !connected && !shutdown) {
             Thread.ofVirtual().name("rdma-grpc-connect").start(() -> {
                 try {

@@ -17,6 +17,7 @@ import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -505,7 +506,8 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         if (known == null) {
             throw new IllegalArgumentException("Unable to find compressor by name " + name);
         }
-        boolean readable = accepted == null || List.of(accepted.split(" *, *")).contains(name);
+        boolean readable = accepted == null
+                || Arrays.stream(accepted.split(",")).map(String::strip).anyMatch(name::equals);
         compressor = known == Codec.Identity.NONE || !readable ? null : known;
     }
 

@@ -256,8 +256,10 @@ public final class RpcClient implements AutoCloseable {
         StackRoom.ensure();
         checkName(method);
         ClientConnection connection = current;
-        CallStream stream = connection == null ? null : tryBegin(connection, streamed(method, options), news);
-        return stream == null ? null : new RpcClientCall(stream);
+        CallStream stream = connection == null || !connection.isOpen() ? null
+                : tryBegin(connection, streamed(method, options), news);
+        boolean begun = stream != null && !(stream.code() >= 0 && stream.isNotBegun()); // it ended meanwhile
+        return begun ? new RpcClientCall(stream) : null;
     }
 
     private static ClientConnection.Start streamed(String method, RpcOptions options) {
@@ -575,9 +577,10 @@ public final class RpcClient implements AutoCloseable {
             return deadlineNanos == Long.MAX_VALUE ? NanoTimes.nanos(FOR_EVER) : deadlineNanos - System.nanoTime();
         }
 
-        /** How long one attempt to connect may take. */
+        /** How long one attempt to connect may take: of a call that has little time no longer than the client's own. */
         long attemptNanos() {
-            return Math.min(left(), ownTime ? Math.min(ATTEMPT_NANOS, retryNanos) : ATTEMPT_NANOS);
+            boolean waits = connectUntil == Long.MAX_VALUE || connectUntil - System.nanoTime() > retryNanos;
+            return Math.min(left(), ownTime && !waits ? Math.min(ATTEMPT_NANOS, retryNanos) : ATTEMPT_NANOS);
         }
 
         /** Ends it, after the pause that goes on, and the wait for a server's greeting now. */

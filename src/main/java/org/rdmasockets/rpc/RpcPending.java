@@ -130,7 +130,12 @@ public final class RpcPending {
         if (now.code() == Code.OK || cancelled || !mayRepeat(now)) {
             told.run();
         } else {
-            Thread.ofVirtual().name("rdma-rpc-repeat").start(() -> repeat(now));
+            try {
+                Thread.ofVirtual().name("rdma-rpc-repeat").start(() -> repeat(now));
+            } catch (Error e) { // no memory: it is not made again, and the application waits to be told
+                failure = new RpcException(RpcStatus.UNAVAILABLE, e.toString(), RpcMetadata.EMPTY, e);
+                told.run();
+            }
         }
     }
 

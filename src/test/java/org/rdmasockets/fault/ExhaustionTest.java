@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -29,8 +30,9 @@ class ExhaustionTest {
     private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
     private static final int BYSTANDERS = 5;
     private static final int PIECE = 4096;
-    /** About twenty more than the process has open after its first connections. */
-    private static final List<String> FEW_DESCRIPTORS = List.of("prlimit", "--nofile=100");
+    /** About twenty more than the process has open after its first connections: each jar of the class path is one. */
+    private static final List<String> FEW_DESCRIPTORS = List.of("prlimit", "--nofile="
+            + (30 + System.getProperty("java.class.path").split(File.pathSeparator).length));
 
     @Test
     void aProcessWhoseHeapWasExhaustedServesOldAndNewConnectionsOverEveryTransport() throws Exception {

@@ -355,6 +355,7 @@ class RpcPendingTest {
         carrier.close();
         Await.until("the client tells so", () -> states.contains(RpcClient.Connectivity.IDLE), states::toString);
         assertNull(client.tryBegin("run", REQUEST, RpcOptions.DEFAULT, told::incrementAndGet));
+        assertNull(client.tryOpen("run", RpcOptions.DEFAULT, told::incrementAndGet));
         assertThrows(IOException.class, () -> client.connect(Duration.ofSeconds(1)));
         assertEquals(List.of(RpcClient.Connectivity.CONNECTING, RpcClient.Connectivity.READY,
                 RpcClient.Connectivity.IDLE, RpcClient.Connectivity.CONNECTING, RpcClient.Connectivity.FAILED), states);

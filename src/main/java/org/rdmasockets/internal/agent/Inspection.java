@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Map;
 import java.util.Set;
 
@@ -33,7 +34,7 @@ public final class Inspection {
                 all.append(report(loaded, jvm));
             }
         }
-        Files.writeString(Path.of(file), all);
+        Files.writeString(Path.of(file), all, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
     }
 
     private static String report(Class<?> of, Instrumentation jvm) {

@@ -202,7 +202,7 @@ final class LibraryProcesses {
         List<Map<String, String>> connections = new ArrayList<>();
         for (String line : lines) {
             String[] words = line.split("\t", -1);
-            if (words[0].equals("failure")) {
+            if (words[0].equals("failure") && words.length > 1) {
                 return Answer.failed(number, words[1]);
             }
             Map<String, String> connection = new LinkedHashMap<>();

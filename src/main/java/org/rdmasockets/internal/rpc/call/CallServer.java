@@ -224,12 +224,13 @@ public final class CallServer implements AutoCloseable {
         if (connection.part.calls.incrementAndGet() > share) {
             lack = "the server has " + share + " calls of the client's address";
         }
-        if (places.incrementAndGet() > settings.maxCalls()) {
+        boolean full = places.incrementAndGet() > settings.maxCalls();
+        if (full) {
             lack = "the server has " + settings.maxCalls() + " calls";
         }
         if (lack != null) {
             left(connection);
-            endSilent();
+            endSilent(full ? null : connection.part);
         }
         return lack;
     }
@@ -267,10 +268,10 @@ public final class CallServer implements AutoCloseable {
     }
 
     /**
-     * Ends calls that keep others out: nothing of their request has come for long, and no message has gone to their
-     * client.
+     * Ends calls that keep others out, of an address or, if that is null, of all: nothing of their request has come for
+     * long, and no message has gone to their client.
      */
-    private void endSilent() {
+    private void endSilent(Shares.AddressPart<ServerConnection> part) {
         List<CallStream> due = new ArrayList<>();
         synchronized (silent) {
             Iterator<Map.Entry<CallStream, Long>> all = silent.entrySet().iterator();
@@ -280,15 +281,24 @@ public final class CallServer implements AutoCloseable {
                 if (now - one.getValue() < SILENT_NANOS) {
                     break;
                 }
+                if (part != null && ((ServerConnection) one.getKey().connection).part != part) {
+                    continue;
+                }
                 all.remove();
                 if (!one.getKey().hasSent()) {
                     due.add(one.getKey());
                 }
             }
         }
-        for (CallStream call : due) { // each on a thread of its own: its client may take nothing
-            Thread.startVirtualThread(() -> call.finish(Code.RESOURCE_EXHAUSTED, "the server has no room for a call "
-                    + "whose request does not come", null, null));
+        try {
+            while (!due.isEmpty()) { // each on a thread of its own: its client may take nothing
+                CallStream call = due.getLast();
+                Thread.startVirtualThread(() -> call.finish(Code.RESOURCE_EXHAUSTED, "the server has no room for a "
+                        + "call whose request does not come", null, null));
+                due.removeLast();
+            }
+        } finally {
+            due.forEach(this::waitsFor); // after an Error the next one that finds no room ends them
         }
     }
 

@@ -19,7 +19,7 @@ public final class CallStream {
     /** To wait for: the end of the call. */
     public static final int END = 3;
 
-    private final CallConnection connection;
+    final CallConnection connection;
     /** Its number in the connection. */
     final int id;
     private final String method;
@@ -420,13 +420,12 @@ public final class CallStream {
             }
             room -= weight(message);
         }
-        boolean sent = connection.sendOrFail(new Frame(Frame.MESSAGE, 0, id, message), this, System.nanoTime());
-        if (!sent) {
-            synchronized (this) {
-                room += weight(message);
-            }
+        boolean went = connection.sendOrFail(new Frame(Frame.MESSAGE, 0, id, message), this, System.nanoTime());
+        synchronized (this) {
+            sent |= went;
+            room += went ? 0 : weight(message);
         }
-        return sent;
+        return went;
     }
 
     /** Client: no message follows. A frame that finds no room goes later. */

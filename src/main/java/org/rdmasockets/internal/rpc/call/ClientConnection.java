@@ -130,7 +130,7 @@ public final class ClientConnection extends CallConnection {
      */
     public CallStream tryBegin(Start start, Runnable listener) {
         checkLength(start.message());
-        if (!places.tryAcquire()) {
+        if (places.hasQueuedThreads() || !places.tryAcquire()) { // those that wait come first
             return null;
         }
         CallStream call = new CallStream(this, nextCall.incrementAndGet(), start.method(), start.deadlineNanos());

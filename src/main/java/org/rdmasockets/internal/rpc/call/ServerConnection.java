@@ -90,6 +90,9 @@ final class ServerConnection extends CallConnection {
             }
             if (!server.aging.isNever()) {
                 ager = Thread.ofVirtual().name("rdma-rpc-age").start(this::age);
+                if (failure() != null) { // pairs with onFailed
+                    ager.interrupt();
+                }
             }
             read(reader.get());
         } catch (IOException | RuntimeException | Error e) {
@@ -522,11 +525,11 @@ final class ServerConnection extends CallConnection {
             return;
         }
         leaving = true;
-        if (greeted) {
-            sendSoon(new Frame(Frame.GOAWAY, 0, 0)); // the client may take nothing
-        }
         boolean waits = false;
         try {
+            if (greeted) {
+                sendSoon(new Frame(Frame.GOAWAY, 0, 0)); // the client may take nothing
+            }
             Thread.startVirtualThread(() -> {
                 try {
                     Thread.sleep(GRACE);

@@ -69,8 +69,10 @@ public final class Shares<T> {
     /** The newcomer that has to leave before one more of an address comes; null if none has to, or can. */
     public T excess(Object address) {
         AddressPart<T> part = parts.get(address);
-        if (part != null && !part.newcomers.isEmpty()
-                && (part.count >= of(most) || part.newcomers.size() >= of(mostNewcomers))) {
+        if (part != null && part.count >= of(most)) {
+            return part.newcomers.isEmpty() ? null : part.newcomers.getFirst(); // another's would leave in vain
+        }
+        if (part != null && part.newcomers.size() >= of(mostNewcomers)) {
             return part.newcomers.getFirst();
         }
         boolean full = count >= most || newcomers.size() >= mostNewcomers;

@@ -331,9 +331,12 @@ public final class SessionHub {
 
     /** A client's session has had no sign of life. */
     private void look(SessionCarrier one) {
-        if (isRefused(one.address)) {
+        if (isRefused(one.address) && isRefused(one.address)) { // one answer may be forged
             lock.lock();
             try {
+                if (one.gone || one.overdueAt == Long.MAX_VALUE) {
+                    return; // a packet has come meanwhile
+                }
                 one.session.fail("no program has the server's port " + one.address + " any more");
                 one.pump(System.nanoTime());
                 one.signal();

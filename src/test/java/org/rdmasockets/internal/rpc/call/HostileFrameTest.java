@@ -210,7 +210,9 @@ class HostileFrameTest {
             for (int i = 0; i < 3; i++) {
                 assertArrayEquals(PING, client.call("echo", PING, RpcOptions.DEFAULT.timeout(Duration.ofSeconds(30))));
             }
-            Await.until("the silent calls have ended", () -> server.calls() == 2, server::calls);
+            // As many have ended as there was need of: those that were silent for a second then.
+            Await.until("silent calls have ended", () -> server.calls() < Shares.of(most), server::calls);
+            assertTrue(server.calls() >= 2, "one that was heard, or hears much, has ended");
             assertAnswers("the silent calls", honest);
         }
     }

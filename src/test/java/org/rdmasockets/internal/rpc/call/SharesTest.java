@@ -64,6 +64,7 @@ class SharesTest {
         assertNull(shares.excess("many"), "none of them is a newcomer");
         assertTrue(shares.hasRoom("other"));
         shares.add("other", "b1");
+        assertNull(shares.excess("many"), "the place of another address's newcomer would not be its");
         assertFalse(shares.hasRoom("third"));
         part.calls.incrementAndGet();
         for (String one : new String[] {"a1", "a2", "a3"}) {
