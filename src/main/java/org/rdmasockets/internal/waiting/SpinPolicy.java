@@ -7,9 +7,8 @@ import java.util.function.IntSupplier;
 /**
  * Lets a waiter spin whose last spin ended within its budget, or the last ones within half of it on average.
  *
- * <p>A spin takes a processor from other threads, and a spinning virtual thread keeps its carrier: even
- * {@link Thread#yield} does not help threads that wait in the scheduler's external queue. So no thread spins while
- * virtual threads wait for a carrier, and each side of the connections has fewer spinners than there are processors.
+ * <p>A spin takes a processor from other threads, and a spinning virtual thread keeps its carrier. So no thread spins
+ * while virtual threads wait for a carrier, and each side of the connections has fewer spinners than processors.
  *
  * <p>Two ends that park never find out that both could spin: each answer is late because the peer has to be woken,
  * perhaps on the spinner's own processor. So a spin after one in vain is a trial, which outlasts a tick of the kernel;
@@ -52,7 +51,6 @@ final class SpinPolicy {
     /** Spinners by side. */
     private final AtomicIntegerArray spinners = new AtomicIntegerArray(DISTANCE * (ConnectionRole.values().length + 1));
 
-    /** Takes the number of processors; {@code queued} counts virtual threads without a carrier, or is null. */
     SpinPolicy(int processors, IntSupplier queued) {
         this.limit = processors - 1;
         this.queued = queued;
@@ -63,12 +61,10 @@ final class SpinPolicy {
         queued = scheduler;
     }
 
-    /** Whether a waiter wanted to know how many virtual threads wait for a carrier. */
     boolean isAsked() {
         return asked;
     }
 
-    /** The gain of spins that a new connection assumes. */
     int firstGains() {
         return firstGains;
     }
@@ -94,7 +90,6 @@ final class SpinPolicy {
         return nowNanos - checkedNanos < CHECK_NANOS || !isCrowded();
     }
 
-    /** Gives the spinner's place back. */
     void end(ConnectionRole side) {
         spinners.decrementAndGet(DISTANCE * (side.ordinal() + 1));
     }
