@@ -47,6 +47,7 @@ class EndpointContractTest {
 
     /** {@link EndpointOverflowContract}. */
     @Nested
+    @Tag("overflow")
     class Overflows extends EndpointOverflowContract {
     }
 

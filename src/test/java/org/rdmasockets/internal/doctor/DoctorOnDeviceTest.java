@@ -2,6 +2,7 @@ package org.rdmasockets.internal.doctor;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -20,6 +21,7 @@ import org.rdmasockets.internal.sharedmemory.ChildJvm;
 
 /** The doctor on a machine with an RDMA device: as it should be, and with each thing missing that a user may miss. */
 @Tag("device")
+@Tag("further-jvms")
 class DoctorOnDeviceTest {
     private static final Path FILES = Path.of("/dev/infiniband");
     private static final List<String> GRANTED = List.of("--enable-native-access=ALL-UNNAMED", "-XX:-UsePerfData");
@@ -52,6 +54,8 @@ class DoctorOnDeviceTest {
 
     @Test
     void theRoundTripOverTheDeviceIsMeasured() throws Exception {
+        assumeFalse(TestDevice.name().startsWith("siw"), "device limit: a listener of soft-iWARP may be lost when TCP "
+                + "connects to its port, and the kernel fails as it is closed");
         ByteArrayOutputStream said = new ByteArrayOutputStream();
         EchoServer echo = new EchoServer(0, new PrintStream(said, true, StandardCharsets.UTF_8));
         Thread.ofPlatform().daemon().start(() -> {
