@@ -229,11 +229,11 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
     }
 
     private synchronized CallServer shut() {
-        if (server != null && !shutdown) {
-            InternalChannelz.instance().removeServer(this);
-        }
         shutdown = true;
         notifyAll();
+        if (InternalChannelz.instance().containsServer(id)) { // a further call finishes what an Error cut short
+            InternalChannelz.instance().removeServer(this);
+        }
         return server;
     }
 
