@@ -55,7 +55,7 @@ public final class CallStream {
     boolean hasPlace;
     /** Whether a server waits for the first of its request; written with the server's list of those. */
     volatile boolean isSilent;
-    /** Whether a message was sent. */
+    /** Server: whether a message was sent. */
     private boolean sent;
     /** The thread in which its method runs, until that returns; null for none. */
     volatile Thread methodThread;
@@ -408,7 +408,7 @@ public final class CallStream {
         return true;
     }
 
-    /** Sends a message, if that needs no wait: false if there is no room now. True if the call is over. */
+    /** Client: sends a message, if that needs no wait: false if there is no room now. True if the call is over. */
     public boolean trySend(byte[] message) {
         connection.checkLength(message);
         synchronized (this) {
@@ -421,9 +421,10 @@ public final class CallStream {
             room -= weight(message);
         }
         boolean went = connection.sendOrFail(new Frame(Frame.MESSAGE, 0, id, message), this, System.nanoTime());
-        synchronized (this) {
-            sent |= went;
-            room += went ? 0 : weight(message);
+        if (!went) {
+            synchronized (this) {
+                room += weight(message);
+            }
         }
         return went;
     }
