@@ -115,8 +115,20 @@ public final class CompletionPoller implements AutoCloseable {
         this.events = events;
         this.settings = settings;
         this.spinPolicy = new SpinPolicy(settings.processors(), null);
+        growOnce();
         this.thread = LibraryThreads.unstarted(settings.threadName(), new Loop());
         this.thread.start();
+    }
+
+    /**
+     * Lets a queue grow before any is in use. A queue's first growth in a process links its code; without memory for
+     * that it fails halfway, and then each thread that offers to that queue spins for ever.
+     */
+    private void growOnce() {
+        for (int i = 0; i <= FIRST_RELAYED; i++) {
+            relayed.offer(Thread.currentThread());
+        }
+        relayed.drain(parked -> { });
     }
 
     /** Why this poller does nothing any more, or null while it works. */

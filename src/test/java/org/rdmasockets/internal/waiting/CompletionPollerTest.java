@@ -23,6 +23,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.internal.sharedmemory.ChildJvm;
 import org.rdmasockets.internal.waiting.Fixture.Waiting;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -73,6 +74,14 @@ class CompletionPollerTest {
             });
             f.poller.relay(thread);
             assertTrue(unparked.await(Fixture.SECONDS_TO_WAIT, TimeUnit.SECONDS), "relay did not unpark");
+        }
+    }
+
+    @Test
+    void anInboxThatFoundNoMemoryToGrowTakesFurtherOffers() throws Exception {
+        for (int spare : new int[] {64, 900, 1_000, 1_100}) {
+            assertEquals("offered\n", ChildJvm.run(List.of(), List.of("-Xmx16m", "-XX:+UseSerialGC"),
+                    GrowthMain.class, "" + spare), spare + " bytes of the heap were free");
         }
     }
 
