@@ -22,6 +22,7 @@ import java.util.Locale;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.rpc.RpcClientCall;
 import org.rdmasockets.rpc.RpcException;
@@ -40,8 +41,6 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     /** How often a platform thread that waits looks whether it was interrupted, which wakes no wait of a call. */
     private static final Duration INTERRUPT_LOOK = Duration.ofMillis(50);
     private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
-    /** How often a call is ended anew by an Error, where ending throws one, too. */
-    private static final int MOST_TRIES = 8;
     private static final Status NO_ROOM = Status.INTERNAL.withDescription("no memory or stack for the call");
 
     private final RdmaChannel channel;
@@ -51,6 +50,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private final Context context;
     private final Thread maker;
     private final SerialTask task;
+    private final Runnable endForWant = this::endForWant;
     private final AtomicLong requested = new AtomicLong();
     private final Context.CancellationListener cancellation = this::contextCancelled;
     /** Set by start. */
@@ -71,6 +71,12 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private Decompressor decompressor;
     private volatile boolean toldReady;
     private boolean answered;
+    /** What has ended the call here; null while nothing has. */
+    private Throwable failing;
+    /** How it has ended, once it is over; the listener is told once. */
+    private Status endStatus;
+    private Metadata endTrailers;
+    private boolean closeTold;
     private volatile boolean over;
 
     /** The status with which {@link #end} cuts the call short; null while it has not. */
@@ -287,15 +293,18 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     /** Ends the call by something that was thrown, also where that throws again: its caller may wait for it. */
     private void endBy(String what, Throwable e) {
-        for (int tries = MOST_TRIES; tries > 0; tries--) {
-            try {
-                end(Status.INTERNAL.withDescription(what + e).withCause(e));
-                return;
-            } catch (Error again) { // no memory or stack for a moment
-                Thread.onSpinWait();
-            }
+        try {
+            end(Status.INTERNAL.withDescription(what + e).withCause(e));
+        } catch (Error again) { // no memory or stack for a moment
+            LibraryThreads.insist(endForWant);
         }
+    }
+
+    private void endForWant() {
         end(NO_ROOM);
+        if (listener != null) {
+            task.schedule(); // the end may have been cut short there
+        }
     }
 
     /** A call whose time has run out while it had no server is too late. */
@@ -578,28 +587,27 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     // The serial task.
 
     private void look() {
-        if (over || listener == null) {
+        if (closeTold || listener == null) {
             return;
         }
         Context previous = context.attach();
         try {
-            while (!over && (unary ? stepOfPending() : stepOfStream())) {
+            while (failing == null && !over && (unary ? stepOfPending() : stepOfStream())) {
                 continue;
             }
-        } catch (StatusException e) { // headers or messages that came are damaged, or too long
-            end(e.getStatus());
-            closeByCut();
         } catch (Throwable e) {
-            end(Status.CANCELLED.withDescription("the call's listener has failed").withCause(e));
-            closeByCut();
+            failing = e;
+        }
+        try {
+            if (failing != null && !over) { // the listener failed, or what came is damaged or too long
+                end(failing instanceof StatusException damage ? damage.getStatus()
+                        : Status.CANCELLED.withDescription("the call's listener has failed").withCause(failing));
+                close(cut, new Metadata());
+            } else if (over && !closeTold) { // an Error has cut that short
+                tellClose();
+            }
         } finally {
             context.detach(previous);
-        }
-    }
-
-    private void closeByCut() {
-        if (!over) { // else the listener was told, and has failed there
-            close(cut, new Metadata());
         }
     }
 
@@ -716,18 +724,23 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     }
 
     private void close(Status found, Metadata trailers) {
-        Status status;
         synchronized (this) {
+            endStatus = cut == null ? found : cut; // the status found is perhaps no more than its consequence
+            endTrailers = cut == null ? trailers : new Metadata();
             over = true;
-            status = cut == null ? found : cut; // the status found is perhaps no more than its consequence
         }
+        tellClose();
+    }
+
+    private void tellClose() {
         context.removeListener(cancellation);
-        channel.ends(this, status.isOk());
+        channel.ends(this, endStatus.isOk());
         try {
             try {
-                tracers.closed(status);
+                tracers.closed(endStatus);
             } finally {
-                listener.onClose(status, status == found ? trailers : new Metadata());
+                closeTold = true;
+                listener.onClose(endStatus, endTrailers);
             }
         } catch (RuntimeException e) {
             Thread.UncaughtExceptionHandler handler = Thread.currentThread().getUncaughtExceptionHandler();

@@ -3,10 +3,14 @@ package org.rdmasockets.grpc;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.StackRoom;
 
-/** Runs the same body again and again on an executor, whenever there is news, never twice at a time. */
-final class SerialTask {
+/**
+ * Runs the same body again and again on an executor, whenever there is news, never twice at a time. A body that finds no
+ * memory runs anew: it remembers what it has begun.
+ */
+final class SerialTask implements Runnable {
     private final Runnable body;
     /** Told that the executor refuses, and the body does not run any more; null if it is to run elsewhere then. */
     private final Consumer<RuntimeException> refused;
@@ -16,6 +20,7 @@ final class SerialTask {
     private boolean moved;
     /** How often it was asked for since the body last began; 0 if no thread runs it. */
     private final AtomicInteger wanted = new AtomicInteger();
+    private final Runnable elsewhere = this::runElsewhere;
 
     SerialTask(Executor executor, Runnable body, Consumer<RuntimeException> refused) {
         this.executor = executor;
@@ -33,21 +38,21 @@ final class SerialTask {
 
     private void start() {
         try {
-            executor.execute(this::run);
+            executor.execute(this);
         } catch (RuntimeException e) { // it takes no more
             if (refused != null) {
                 refused.accept(e);
             } else {
-                runElsewhere();
+                LibraryThreads.insist(elsewhere);
             }
         } catch (Error e) { // it has no thread
-            runElsewhere();
+            LibraryThreads.insist(elsewhere);
         }
     }
 
     /** The call has to end all the same. */
     private void runElsewhere() {
-        Thread.ofVirtual().name("rdma-grpc").start(this::run);
+        Thread.ofVirtual().name("rdma-grpc").start(this);
     }
 
     /** The body: has to return now, and runs again, on another executor. */
@@ -62,10 +67,11 @@ final class SerialTask {
     }
 
     /** Runs the body until there is no more news. */
-    void run() {
+    @Override
+    public void run() {
         int seen = wanted.get();
         do {
-            body.run();
+            LibraryThreads.insist(body);
             if (moved) {
                 moved = false;
                 start();

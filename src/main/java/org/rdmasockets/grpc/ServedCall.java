@@ -59,6 +59,9 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     /** The encodings that the client can read; null for gRPC's own. Set before the listener. */
     private String accepted;
 
+    /** What has ended the call at its server; null while nothing has. */
+    private Throwable failing;
+
     // The words of the application; its threads only.
     private boolean headersSent;
     private boolean closed;
@@ -131,16 +134,24 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         if (over) {
             return;
         }
-        if (listener == null && !start()) {
-            return;
+        try {
+            if (failing == null && (listener != null || start())) {
+                takeSteps();
+            }
+        } catch (Throwable e) {
+            failing = e;
         }
+        if (failing != null) {
+            fail(failing, Status.UNKNOWN.withDescription("Application error processing RPC"));
+        }
+    }
+
+    private void takeSteps() throws IOException {
         Context previous = context.attach();
         try {
             while (step()) {
                 continue;
             }
-        } catch (Throwable e) {
-            fail(e, Status.UNKNOWN.withDescription("Application error processing RPC"));
         } finally {
             context.detach(previous);
         }
@@ -353,7 +364,9 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         if (stream.code() >= 0 && !over) {
             over = true;
             traceEnd(endStatus());
-            context.cancel(failure);
+            if (context != null) {
+                context.cancel(failure);
+            }
         }
     }
 

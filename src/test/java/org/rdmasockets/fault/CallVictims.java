@@ -58,6 +58,9 @@ final class CallVictims {
     private static final MethodDescriptor<byte[], byte[]> EACH =
             method(MethodDescriptor.MethodType.BIDI_STREAMING, "each");
 
+    /** The name of the threads that handle calls of gRPC's stubs, of victims and of bystanders. */
+    static final String HANDLES = InjectedFault.VICTIM + " handles";
+
     private CallVictims() {
     }
 
@@ -108,7 +111,7 @@ final class CallVictims {
     private static int serveStubs() throws IOException {
         return RdmaServerBuilder.forAddress(ANY_PORT)
                 .executor(Executors.newThreadPerTaskExecutor(
-                        Thread.ofVirtual().name(InjectedFault.VICTIM + " handles").factory()))
+                        Thread.ofVirtual().name(HANDLES).factory()))
                 .addService(ServerServiceDefinition.builder("faults")
                         .addMethod(ECHO, ServerCalls.asyncUnaryCall((request, answers) -> {
                             answers.onNext(request);

@@ -424,7 +424,8 @@ final class FaultCampaign implements AutoCloseable {
                         case LIBRARY -> " of the library";
                         case LOADING -> " in a new process";
                     }, count);
-                    boolean own = plan.side() == InjectedFault.Side.CALLER && !DELIVERY.matcher(point.place()).find();
+                    boolean own = plan.side() == InjectedFault.Side.CALLER && !DELIVERY.matcher(point.place()).find()
+                            && !counts[i].contains(CallVictims.HANDLES); // those serve the others as well
                     mayBeLost += own ? count - 1 : count;
                 }
             }

@@ -3,6 +3,7 @@ package org.rdmasockets.internal.lock;
 import java.lang.ref.Cleaner;
 import java.time.Duration;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Makes the threads of this library that outlive the call that starts them. Such a thread belongs to no application: it
@@ -10,6 +11,9 @@ import java.util.concurrent.ThreadFactory;
  * makes it, so that an undeployed application can be unloaded.
  */
 public final class LibraryThreads {
+    private static final int MOST_TRIES = 1_000;
+    private static final long RETRY_NANOS = 1_000_000;
+
     private LibraryThreads() {}
 
     /** Makes the cleaner's thread: a platform thread, because clean-up must not wait for a free carrier. */
@@ -38,6 +42,29 @@ public final class LibraryThreads {
         thread.setPriority(Thread.NORM_PRIORITY);
         thread.setContextClassLoader(ClassLoader.getSystemClassLoader());
         return thread;
+    }
+
+    /**
+     * Does what has to be done, although there may be no memory for it: again after an {@code OutOfMemoryError}, a
+     * moment later, a thousand times. The task goes on where it was cut short, and is best made before the need: that
+     * takes memory, too.
+     */
+    public static void insist(Runnable task) {
+        int tries = 0;
+        while (true) {
+            try {
+                if (tries > 0) {
+                    LockSupport.parkNanos(RETRY_NANOS);
+                }
+                task.run();
+                return;
+            } catch (OutOfMemoryError e) {
+                tries++;
+                if (tries > MOST_TRIES) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /** Waits until a thread has ended, so long at most; an interrupt is kept for the caller. */

@@ -447,8 +447,9 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     private void unparkRelayed() {
-        for (Thread parked = relayed.relaxedPoll(); parked != null; parked = relayed.relaxedPoll()) {
+        for (Thread parked = relayed.relaxedPeek(); parked != null; parked = relayed.relaxedPeek()) {
             LockSupport.unpark(parked);
+            relayed.relaxedPoll(); // after an Error above the next round unparks it
         }
     }
 

@@ -5,6 +5,7 @@ import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.lock.LibraryThreads;
 
 /** The common part of both ends of a connection. */
 abstract class CallConnection {
@@ -30,6 +31,8 @@ abstract class CallConnection {
     private int further;
     /** Why it is over; null while it is not. */
     private volatile IOException failure;
+    /** Made before it is needed. */
+    private final Runnable end = this::end;
 
     CallConnection(Carrier carrier, int maxMessage) {
         this.carrier = carrier;
@@ -225,12 +228,18 @@ abstract class CallConnection {
             first = failure == null;
             failure = first ? reason : failure;
         }
+        if (first) {
+            LibraryThreads.insist(end);
+        } else {
+            carrier.close(); // the first one may be on its way
+        }
+    }
+
+    private void end() {
         try {
-            carrier.close(); // also later: an Error may have cut the first one short
+            carrier.close();
         } finally {
-            if (first) {
-                onFailed(reason);
-            }
+            onFailed(failure);
         }
     }
 

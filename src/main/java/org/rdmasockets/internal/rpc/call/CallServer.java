@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 
@@ -98,7 +99,8 @@ public final class CallServer implements AutoCloseable {
         boolean begun = false;
         try {
             CallServer server = new CallServer(listener, methods, settings, aging);
-            Thread.ofVirtual().name("rdma-rpc-accept").start(server::accept);
+            Runnable loop = server::acceptAll;
+            Thread.ofVirtual().name("rdma-rpc-accept").start(() -> LibraryThreads.insist(loop));
             begun = true;
             return server;
         } finally {
@@ -118,16 +120,15 @@ public final class CallServer implements AutoCloseable {
         shares = new Shares<>(settings.maxConnections(), settings.maxConnections());
     }
 
-    private void accept() {
+    private void acceptAll() {
         while (!leaving) {
             try {
                 take(listener.accept());
             } catch (IOException | RuntimeException | Error e) {
-                if (leaving) {
-                    return;
+                if (!leaving) {
+                    tell(e);
+                    pause();
                 }
-                tell(e);
-                pause();
             }
         }
     }
@@ -168,7 +169,7 @@ public final class CallServer implements AutoCloseable {
             Thread.ofVirtual().name("rdma-rpc-server").start(connection::serve);
         } catch (Throwable e) {
             if (connection == null) {
-                carrier.close();
+                LibraryThreads.insist(carrier::close);
             } else {
                 connection.fail(new IOException("no thread serves it"));
             }

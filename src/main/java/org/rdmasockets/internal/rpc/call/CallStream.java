@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.lock.LibraryThreads;
 
 /**
  * One call, at either end of a connection: what has arrived of it, what may be sent, how it ended. The methods that
@@ -18,6 +19,7 @@ public final class CallStream {
     public static final int ROOM = 2;
     /** To wait for: the end of the call. */
     public static final int END = 3;
+    private static final IOException UNTOLD = new IOException("no memory or stack to tell of a call's end");
 
     final CallConnection connection;
     /** Its number in the connection. */
@@ -271,14 +273,6 @@ public final class CallStream {
         }
     }
 
-    /** Unparks the waiting threads, which look again, whatever has come. */
-    void unparkAll() {
-        LockSupport.unpark(receiver.thread);
-        if (sender != null) {
-            LockSupport.unpark(sender.thread);
-        }
-    }
-
     private static long weight(byte[] message) {
         return message.length + 1L;
     }
@@ -461,17 +455,34 @@ public final class CallStream {
         frame.code = status;
         frame.text = reason;
         frame.metadata = metadata;
-        if (end(status, reason, null, 0)) {
-            connection.finished(this, frame);
-            signal();
-        }
+        end(status, reason, frame);
     }
 
     /** Client: gives the call up. */
     public void cancel(int status, String reason) {
-        if (end(status, reason, null, 0)) {
-            connection.cancelled(this, status);
-            signal();
+        end(status, reason, (Frame) null);
+    }
+
+    /** Ends the call, and tells the peer and the threads here; if an Error cuts that short, the connection ends. */
+    private void end(int status, String reason, Frame answer) {
+        boolean first = false;
+        boolean told = false;
+        try {
+            first = end(status, reason, null, 0);
+            if (first && answer != null) {
+                connection.finished(this, answer);
+            } else if (first) {
+                connection.cancelled(this, status);
+            }
+            told = true;
+        } finally {
+            if (!told && code >= 0) { // else the peer would wait in vain
+                first = true;
+                connection.fail(UNTOLD);
+            }
+            if (first) {
+                LibraryThreads.insist(this::signal);
+            }
         }
     }
 

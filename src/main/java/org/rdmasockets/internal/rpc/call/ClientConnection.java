@@ -496,17 +496,21 @@ public final class ClientConnection extends CallConnection {
         }
         openPlaces();
         LockSupport.unpark(reader);
+        Throwable thrown = null;
         try {
             tellWatcher(); // first: a caller that hears of the end finds the state changed
         } catch (RuntimeException | Error e) {
-            LockSupport.unpark(reader); // the calls are to hear of the end all the same
+            thrown = e; // the calls are to hear of the end all the same
         }
         for (CallStream call : calls.values()) {
             try {
                 lose(call, reason);
             } catch (RuntimeException | Error e) {
-                call.unparkAll(); // the others are to hear of it as well; the waiter of this one finds out
+                thrown = e; // the others are to hear of it as well
             }
+        }
+        if (thrown instanceof Error e) {
+            throw e; // which has a further try
         }
     }
 
@@ -520,9 +524,9 @@ public final class ClientConnection extends CallConnection {
     }
 
     private void lose(CallStream call, IOException reason) {
-        over(call);
         call.end(Code.UNAVAILABLE, "the connection to the server was lost: " + reason.getMessage(), null, -1);
         call.signal();
+        over(call); // last: an Error leaves it to a further try
     }
 
     /** Ends the connection, and all calls. Idempotent. */

@@ -27,6 +27,7 @@ import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
 import org.rdmasockets.internal.lock.CallerLock;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.rpc.call.Carrier;
 import org.rdmasockets.internal.rpc.call.Frame;
 import org.rdmasockets.internal.rpc.call.Shares;
@@ -242,7 +243,7 @@ public final class SessionHub {
     private void start() {
         lookAt = Long.MIN_VALUE; // a client has its session already
         timer.start();
-        Thread.ofVirtual().name("rdma-rpc-session-reader").start(this::read);
+        Thread.ofVirtual().name("rdma-rpc-session-reader").start(new Reader());
     }
 
     // A client's handshake, before any other thread knows of it.
@@ -360,37 +361,56 @@ public final class SessionHub {
 
     // Packets in.
 
-    private void read() {
-        long failingSince = 0;
-        long failedAt = 0;
-        ByteBuffer buffer = ByteBuffer.allocate(PACKET_BYTES);
-        DatagramPacket packet = new DatagramPacket(buffer.array(), buffer.capacity());
-        while (true) {
+    /** The thread that receives; its parts were made before it started, for an Error may come at any time. */
+    private final class Reader implements Runnable {
+        private final ByteBuffer buffer = ByteBuffer.allocate(PACKET_BYTES);
+        private final DatagramPacket packet = new DatagramPacket(buffer.array(), buffer.capacity());
+        private final Runnable loop = this::receiveAll;
+        private final Runnable end = SessionHub.this::endAll;
+        private long failingSince;
+        private long failedAt;
+
+        @Override
+        public void run() {
             try {
-                packet.setLength(buffer.capacity());
-                socket.receive(packet);
-                buffer.clear().limit(packet.getLength());
-                failingSince = 0;
-                lock.lock();
-                try {
-                    receive(buffer, (InetSocketAddress) packet.getSocketAddress(), System.nanoTime());
-                } finally {
-                    lock.unlock();
-                }
-            } catch (IOException | RuntimeException | Error e) {
-                if (socket.isClosed()) {
-                    break;
-                }
-                long now = System.nanoTime();
-                failingSince = failingSince == 0 || now - failedAt > FAILING_NANOS / 2 ? now : failingSince;
-                failedAt = now;
-                if (now - failingSince > FAILING_NANOS) {
-                    giveUp(e);
-                    break;
-                }
-                LockSupport.parkNanos(Math.max(LEAST_PARK, (now - failingSince) / 8)); // a passing want of memory
+                LibraryThreads.insist(loop);
+            } finally {
+                LibraryThreads.insist(end);
             }
         }
+
+        private void receiveAll() {
+            while (!socket.isClosed()) {
+                try {
+                    packet.setLength(buffer.capacity());
+                    socket.receive(packet);
+                    buffer.clear().limit(packet.getLength());
+                    failingSince = 0;
+                    lock.lock();
+                    try {
+                        receive(buffer, (InetSocketAddress) packet.getSocketAddress(), System.nanoTime());
+                    } finally {
+                        lock.unlock();
+                    }
+                } catch (IOException | RuntimeException | Error e) {
+                    if (socket.isClosed()) {
+                        return;
+                    }
+                    long now = System.nanoTime();
+                    failingSince = failingSince == 0 || now - failedAt > FAILING_NANOS / 2 ? now : failingSince;
+                    failedAt = now;
+                    if (now - failingSince > FAILING_NANOS) {
+                        giveUp(e);
+                        return;
+                    }
+                    // A passing want of memory.
+                    LockSupport.parkNanos(Math.max(LEAST_PARK, (now - failingSince) / 8));
+                }
+            }
+        }
+    }
+
+    private void endAll() {
         lock.lock();
         try {
             closed = true;
@@ -440,22 +460,26 @@ public final class SessionHub {
         carrier.heard(now);
         try {
             carrier.session.receive(in, now);
+            if (carrier.origin != null && !carrier.confirmed && in.kind != Packet.RESET) {
+                confirm(carrier);
+            }
         } catch (Error e) {
             carrier.session.fail("a packet could not be taken in: " + e); // half of it may be
-        }
-        if (carrier.origin != null && !carrier.confirmed && in.kind != Packet.RESET) {
-            carrier.confirmed = true;
-            shares.known(carrier.part, carrier);
-            if (listening) {
-                accepted.add(carrier);
-                arrivals.signal();
-            } else {
-                carrier.end();
-            }
         }
         carrier.account(now);
         carrier.pump(now);
         carrier.signal();
+    }
+
+    private void confirm(SessionCarrier carrier) {
+        carrier.confirmed = true;
+        shares.known(carrier.part, carrier);
+        if (listening) {
+            accepted.add(carrier);
+            arrivals.signal();
+        } else {
+            carrier.end();
+        }
     }
 
     /** The session that has waited longest for a message to be whole, and may go on; lock held. */
