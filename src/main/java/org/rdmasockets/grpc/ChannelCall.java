@@ -253,7 +253,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (make(waitsHere ? this::callAndWait : this::makeAtOnce)) {
             return;
         }
-        Thread thread = Thread.ofVirtual().name("rdma-grpc-begin").unstarted(() -> make(this::makeWaiting));
+        Making waiting = this::makeWaiting; // here: what the thread's first step lacks memory for would never be told
+        Thread thread = Thread.ofVirtual().name("rdma-grpc-begin").unstarted(() -> make(waiting));
         beginner = thread; // before cut is read: pairs with end
         try {
             thread.start();
@@ -272,8 +273,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     }
 
     private boolean make(Making making) {
-        boolean again = method.isIdempotent() || options.isWaitForReady();
+        boolean again = false;
         try {
+            again = method.isIdempotent() || options.isWaitForReady();
             long left = deadline == null ? Long.MAX_VALUE : deadline.timeRemaining(TimeUnit.NANOSECONDS);
             if (left <= 0) {
                 end(tooLate());
@@ -739,10 +741,13 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             try {
                 tracers.closed(endStatus);
             } finally {
-                closeTold = true;
                 listener.onClose(endStatus, endTrailers);
+                closeTold = true;
             }
-        } catch (RuntimeException e) {
+        } catch (OutOfMemoryError e) {
+            throw e; // it is told again: its caller may wait
+        } catch (RuntimeException | Error e) {
+            closeTold = true;
             Thread.UncaughtExceptionHandler handler = Thread.currentThread().getUncaughtExceptionHandler();
             handler.uncaughtException(Thread.currentThread(), e);
         }

@@ -154,6 +154,22 @@ class KnownFaultsTest {
         }
     }
 
+    @Test
+    void aCallThatIsCutShortEndsAtBothEnds() throws Exception {
+        FaultCampaign calls = new FaultCampaign(SEED);
+        try {
+            assertTrue(calls.start(false) && calls.serveCalls(), () -> "" + calls.complaints());
+            calls.onlyCalls();
+            int found = calls.throwAt(true, Side.LIBRARY, Pattern.compile("CallServer\\.take|SessionHub\\.confirm"), BURST)
+                    + calls.throwAt(false, Side.CALLER, Pattern.compile("ChannelCall\\.tellClose"), BURST);
+            assertTrue(found > 5, "only so many points: " + found);
+            assertEquals(List.of(), calls.complaints());
+        } finally {
+            calls.stop();
+            calls.close();
+        }
+    }
+
     private static void costsThatConnectionAlone(boolean serves, Side side, String place, int burst) throws Exception {
         int before = campaign.complaints().size();
         int found = campaign.throwAt(serves, side, Pattern.compile(place), burst);

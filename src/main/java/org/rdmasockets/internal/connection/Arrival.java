@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.waiting.ConnectionRole;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
@@ -38,6 +39,7 @@ final class Arrival<P extends Protocol> implements ConnectionHandler {
     /** Guarded by this, as is the hand-over of the connection to the thread that ends it. */
     private boolean ended;
     private final ConnectionEvents events;
+    private final Runnable closing = this::close;
     /** The connection to be; set by the set-up pool before the request is accepted, guarded by this. */
     private P connection;
     /** Whether the request was accepted, or is about to be: only then does a disconnect follow a connection. */
@@ -225,14 +227,18 @@ final class Arrival<P extends Protocol> implements ConnectionHandler {
             return;
         }
         try {
-            P unwanted = kept();
-            if (unwanted == null) {
-                identifier.close();
-            } else {
-                unwanted.connection().abort();
-            }
+            LibraryThreads.insist(closing); // else the peer would wait
         } finally {
             listener.onOutcome(this, null);
+        }
+    }
+
+    private void close() {
+        P unwanted = kept();
+        if (unwanted == null) {
+            identifier.close();
+        } else {
+            unwanted.connection().abort();
         }
     }
 

@@ -22,6 +22,7 @@ import org.rdmasockets.internal.log.Log;
 /** Takes connections, and calls on them. */
 public final class CallServer implements AutoCloseable {
     private static final Log LOG = new Log(CallServer.class);
+    private static final IOException NOT_SERVED = new IOException("no thread serves it");
     /** How long a call whose request does not come may have a place that others want. */
     private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** An address that holds less than this part of what all may hold does not pay for others. */
@@ -50,6 +51,8 @@ public final class CallServer implements AutoCloseable {
     final LimitedLog failures = new LimitedLog(LOG);
     private final CountDownLatch ended = new CountDownLatch(1);
     private volatile boolean leaving;
+    /** A connection that could not be taken, and is to be closed; the accepting thread only. */
+    private Carrier refused;
 
     /**
      * The bounds of a server: {@code maxMessage} bytes of a call's longest message, {@code maxCalls} at once, of those
@@ -123,6 +126,7 @@ public final class CallServer implements AutoCloseable {
     private void acceptAll() {
         while (!leaving) {
             try {
+                closeRefused();
                 take(listener.accept());
             } catch (IOException | RuntimeException | Error e) {
                 if (!leaving) {
@@ -131,6 +135,7 @@ public final class CallServer implements AutoCloseable {
                 }
             }
         }
+        closeRefused();
     }
 
     private void tell(Throwable failure) {
@@ -147,6 +152,13 @@ public final class CallServer implements AutoCloseable {
             Thread.sleep(10);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    private void closeRefused() {
+        if (refused != null) { // an Error may have come again meanwhile
+            refused.close();
+            refused = null;
         }
     }
 
@@ -169,9 +181,9 @@ public final class CallServer implements AutoCloseable {
             Thread.ofVirtual().name("rdma-rpc-server").start(connection::serve);
         } catch (Throwable e) {
             if (connection == null) {
-                LibraryThreads.insist(carrier::close);
+                refused = carrier;
             } else {
-                connection.fail(new IOException("no thread serves it"));
+                connection.fail(NOT_SERVED);
             }
             throw e;
         }

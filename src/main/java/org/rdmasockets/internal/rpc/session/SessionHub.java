@@ -472,14 +472,14 @@ public final class SessionHub {
     }
 
     private void confirm(SessionCarrier carrier) {
-        carrier.confirmed = true;
         shares.known(carrier.part, carrier);
         if (listening) {
-            accepted.add(carrier);
             arrivals.signal();
+            accepted.add(carrier); // if an Error has cut that short, a further packet confirms it
         } else {
             carrier.end();
         }
+        carrier.confirmed = true;
     }
 
     /** The session that has waited longest for a message to be whole, and may go on; lock held. */

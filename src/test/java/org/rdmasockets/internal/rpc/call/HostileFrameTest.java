@@ -200,6 +200,10 @@ class HostileFrameTest {
             assertAnswers("nothing", honest);
             talker.send(hello(), Long.MAX_VALUE);
             talker.send(call("endless", 0, null), Long.MAX_VALUE); // its client never says anything, and hears much
+            Frame heard = talker.receive(Long.MAX_VALUE);
+            while (heard.kind != Frame.MESSAGE) {
+                heard = talker.receive(Long.MAX_VALUE);
+            }
             stranger.send(hello(), Long.MAX_VALUE);
             for (int i = 0; i < 3 * most; i++) {
                 Frame silent = new Frame(Frame.CALL, 0, i);
