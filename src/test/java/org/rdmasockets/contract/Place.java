@@ -27,6 +27,10 @@ public enum Place {
     TO_ANOTHER_JVM,
     /** Shared memory of two JVMs: the other one connects. */
     FROM_ANOTHER_JVM,
+    /** A device of each of two hosts: the other one accepts. */
+    TO_ANOTHER_HOST,
+    /** A device of each of two hosts: the other one connects. */
+    FROM_ANOTHER_HOST,
     /** The device that the properties name, see {@link TestDevice}. */
     DEVICE;
 
@@ -43,10 +47,14 @@ public enum Place {
     /**
      * Tells whether this process can run tests here.
      *
-     * @return true on a device if the properties name one, elsewhere if they name none
+     * @return true between hosts if this process talks with another one, on a device if the properties name one,
+     *     elsewhere if they name none
      */
     boolean isReachable() {
-        return (this == DEVICE) == (System.getProperty(TestDevice.NAME) != null);
+        return switch (this) {
+            case TO_ANOTHER_HOST, FROM_ANOTHER_HOST -> OtherJvm.ofOtherHost().isPresent();
+            default -> (this == DEVICE) == (System.getProperty(TestDevice.NAME) != null);
+        };
     }
 
     /** Makes what the place needs: a provider in the place of the process's own, or another JVM. */
@@ -63,6 +71,10 @@ public enum Place {
                 OtherJvm other = OtherJvm.start();
                 yield new Entered(this, new TwoJvmsFixture(other, this == TO_ANOTHER_JVM), () -> end(other));
             }
+            case TO_ANOTHER_HOST, FROM_ANOTHER_HOST -> {
+                OtherJvm other = OtherJvm.ofOtherHost().orElseThrow();
+                yield new Entered(this, new TwoHostsFixture(other, this == TO_ANOTHER_HOST), other::assertNoRescues);
+            }
             case DEVICE -> new Entered(this, new DeviceFixture(), null);
         };
     }
@@ -73,6 +85,7 @@ public enum Place {
             case TCP -> Optional.of(Transport.TCP);
             case UDP -> Optional.of(Transport.UDP);
             case SHARED_MEMORY, LINK, TO_ANOTHER_JVM, FROM_ANOTHER_JVM -> Optional.of(Transport.SHARED_MEMORY);
+            case TO_ANOTHER_HOST, FROM_ANOTHER_HOST -> Optional.of(Transport.IBVERBS);
             default -> Optional.empty();
         };
     }

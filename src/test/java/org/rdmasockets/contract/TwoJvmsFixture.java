@@ -13,32 +13,41 @@ import org.rdmasockets.far.FarSocket;
 import org.rdmasockets.far.OtherJvm;
 
 /** Sockets over shared memory of two JVMs: those that connect are in one, those that accept in the other. */
-final class TwoJvmsFixture extends TcpFixture {
+class TwoJvmsFixture extends TcpFixture {
     private final OtherJvm other;
     private final boolean acceptsThere;
+    private final Transport transport;
 
     /** One side is in the other JVM. */
     TwoJvmsFixture(OtherJvm other, boolean acceptsThere) {
+        this(other, acceptsThere, Transport.SHARED_MEMORY);
+    }
+
+    /** One side is in the other JVM, wherever that is. */
+    TwoJvmsFixture(OtherJvm other, boolean acceptsThere, Transport transport) {
         this.other = other;
         this.acceptsThere = acceptsThere;
+        this.transport = transport;
     }
 
     @Override
     public Socket newSocket() throws IOException {
-        return acceptsThere ? socket() : new FarSocket(other.make(nothing -> socket()));
+        String over = transport.name();
+        return acceptsThere ? socket(over) : new FarSocket(other.make(nothing -> socket(over)));
     }
 
-    private static Socket socket() throws IOException {
-        return new RdmaSocket().setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
+    private static Socket socket(String transport) throws IOException {
+        return new RdmaSocket().setOption(RdmaSocketOptions.TRANSPORT, new Transport(transport, ""));
     }
 
     @Override
     public ServerSocket newServerSocket() throws IOException {
-        return acceptsThere ? new FarServerSocket(other.make(nothing -> serverSocket())) : serverSocket();
+        String over = transport.name();
+        return acceptsThere ? new FarServerSocket(other.make(nothing -> serverSocket(over))) : serverSocket(over);
     }
 
-    private static ServerSocket serverSocket() throws IOException {
-        return new RdmaServerSocket().setOption(RdmaSocketOptions.TRANSPORT, Transport.SHARED_MEMORY);
+    private static ServerSocket serverSocket(String transport) throws IOException {
+        return new RdmaServerSocket().setOption(RdmaSocketOptions.TRANSPORT, new Transport(transport, ""));
     }
 
     /** Everything that one side does is a message to the other JVM. */

@@ -12,6 +12,7 @@ import java.io.InputStream;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import java.io.OutputStream;
+import java.net.InetAddress;
 import java.net.Socket;
 
 /** One end of the connection between the two JVMs. */
@@ -24,6 +25,11 @@ final class Line implements Closeable {
         this.socket = socket;
         socket.setTcpNoDelay(true);
         out = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
+    }
+
+    /** Where the other end is. */
+    InetAddress address() {
+        return socket.getInetAddress();
     }
 
     /** A message as it is sent; fails if it cannot be serialized. */

@@ -10,6 +10,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -28,6 +29,9 @@ public final class OtherJvm implements AutoCloseable {
     private static final long NOTHING = 0;
     /** Threads of this JVM that wait for the end of a call, and the call. */
     private static final Map<Thread, Waiter> CALLERS = new ConcurrentHashMap<>();
+
+    /** Null until this JVM has connected to one of another host. */
+    private static volatile OtherJvm ofOtherHost;
 
     /** Null for one that was there. */
     private final Process process;
@@ -93,6 +97,7 @@ public final class OtherJvm implements AutoCloseable {
                 socket.connect(address, CONNECT_MILLIS);
                 OtherJvm jvm = new OtherJvm(null, new Line(socket));
                 jvm.begin();
+                ofOtherHost = jvm;
                 return jvm;
             } catch (IOException e) {
                 socket.close();
@@ -102,6 +107,24 @@ public final class OtherJvm implements AutoCloseable {
             }
             Thread.sleep(RETRY_MILLIS);
         }
+    }
+
+    /**
+     * The JVM of another host that this one has connected to.
+     *
+     * @return empty if there is none
+     */
+    public static Optional<OtherJvm> ofOtherHost() {
+        return Optional.ofNullable(ofOtherHost);
+    }
+
+    /**
+     * Where it is.
+     *
+     * @return its address, of loopback if it is on this host
+     */
+    public InetAddress address() {
+        return line.address();
     }
 
     private void receive() {

@@ -31,6 +31,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.spi.ToolProvider;
 import jdk.net.ExtendedSocketOptions;
 import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.RdmaSocketOptions;
@@ -149,6 +150,7 @@ final class TwoHosts {
         step("calls over an endpoint", 240, () -> calls(false));
         step("calls over datagrams", 240, () -> calls(true));
         step("datagrams", 120, this::datagrams);
+        step("the contract of streams, connected from either host", 900, this::contract);
     }
 
     private void killed() throws InterruptedException {
@@ -229,6 +231,17 @@ final class TwoHosts {
             close(ends);
         }
         return "16 MB, equal checksums";
+    }
+
+    /** JUnit says how each test went. */
+    private String contract() {
+        int status = ToolProvider.findFirst("junit").orElseThrow().run(System.out, System.err, "execute",
+                "--disable-banner", "--disable-ansi-colors", "--details", "tree", "--fail-if-no-tests",
+                "--config", "junit.jupiter.execution.timeout.default=" + 300 * STRETCH + "s",
+                "--config", "junit.jupiter.execution.parallel.enabled=false",
+                "--select-class", "org.rdmasockets.contract.StreamsBetweenHostsTest");
+        assertEquals(0, status, "status of JUnit");
+        return "all tests above passed";
     }
 
     private String roundTrips() throws Exception {
@@ -531,9 +544,9 @@ final class TwoHosts {
                 socket -> socket.getInputStream().transferTo(OutputStream.nullOutputStream())));
         Attempt writer = Attempt.start("writer", () -> writeForEver(written, count));
         awaitMore(count, MEGABYTE);
+        long down = System.nanoTime();
         set("down");
         try {
-            long down = System.nanoTime();
             Attempt.Outcome reader = Attempt.start("reader", read.getInputStream()::read)
                     .await(PATIENCE.toMillis());
             reader.failure(SocketTimeoutException.class);
