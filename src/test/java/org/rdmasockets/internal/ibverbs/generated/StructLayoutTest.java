@@ -61,6 +61,9 @@ class StructLayoutTest {
     private static final Pattern BEHIND_MUTEX = Pattern.compile("IBV_CONTEXT_ABI_COMPAT|VERBS_CONTEXT_BYTES"
             + "|sizeof\\(struct ibv_(cq|qp|srq)\\)|offsetof\\(struct ibv_(cq|qp|srq), (cond|.*events_completed).*\\)");
     private static final int MUTEX_GROWTH = 8;
+    /** Members that are glibc's own: version 2.41 has others, in as many bytes. Nothing uses them. */
+    private static final Pattern INSIDE_CONDITION = Pattern.compile(
+            ".*(__pthread_cond_s|cond\\.__|pthread_cond_t.*__).*");
 
     /** A compiler, and the machine that it compiles for. */
     private record Compiler(String command, String machine) {
@@ -71,7 +74,7 @@ class StructLayoutTest {
 
         /** Whether an expression has a meaning: the members of a mutex differ, too. */
         boolean knows(String expression) {
-            return !(isOther() && expression.contains("mutex"));
+            return !(isOther() && expression.contains("mutex")) && !INSIDE_CONDITION.matcher(expression).matches();
         }
 
         private boolean isOther() {
