@@ -236,7 +236,8 @@ final class TwoHosts {
     /** JUnit says how each test went. */
     private String contract() {
         int status = ToolProvider.findFirst("junit").orElseThrow().run(System.out, System.err, "execute",
-                "--disable-banner", "--disable-ansi-colors", "--details", "tree", "--fail-if-no-tests",
+                "--disable-banner", "--disable-ansi-colors", "--details", "tree", "--details-theme", "ascii",
+                "--fail-if-no-tests",
                 "--config", "junit.jupiter.execution.timeout.default=" + 300 * STRETCH + "s",
                 "--config", "junit.jupiter.execution.parallel.enabled=false",
                 "--select-class", "org.rdmasockets.contract.StreamsBetweenHostsTest");
