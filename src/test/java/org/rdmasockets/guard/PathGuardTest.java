@@ -36,10 +36,10 @@ import org.rdmasockets.RdmaSocket;
  */
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 class PathGuardTest {
-    private static final int WRITE_METHODS = 149;
-    private static final int WRITE_CLASSES = 34;
-    private static final int READ_METHODS = 97;
-    private static final int READ_CLASSES = 28;
+    private static final int WRITE_METHODS = 143;
+    private static final int WRITE_CLASSES = 32;
+    private static final int READ_METHODS = 90;
+    private static final int READ_CLASSES = 24;
     private static final ClassDesc HOOK = ClassDesc.of(EnteredMain.class.getName());
     private static final MethodTypeDesc STRING_TO_VOID = MethodTypeDesc.of(ConstantDescs.CD_void,
             ConstantDescs.CD_String);

@@ -71,8 +71,11 @@ public final class Engine implements AutoCloseable {
     private final AtomicLong datagramBytes = new AtomicLong();
     /** Whether the needs of a connection on a device were made once, or could not be. */
     private final AtomicBoolean prepared = new AtomicBoolean();
-    /** Time of the last tick, by {@code System.nanoTime}: a clock that costs nothing to read. */
-    private volatile long coarseNanos = System.nanoTime();
+    /**
+     * Time of the last tick, by {@code System.nanoTime}, at most a tick old while there are connections: a clock that
+     * costs nothing to read.
+     */
+    volatile long coarseNanos = System.nanoTime();
 
     /**
      * The tasks that other threads do for this: one class, where each lambda would be one more that a first connect
@@ -230,11 +233,6 @@ public final class Engine implements AutoCloseable {
         } else {
             task.run();
         }
-    }
-
-    /** Time of the last tick, by {@code System.nanoTime}; at most a tick old while there are connections. */
-    long coarseNanos() {
-        return coarseNanos;
     }
 
     /** Closes an identifier that holds a port, and waits for that briefly, as TCP does. Not for the poller thread. */

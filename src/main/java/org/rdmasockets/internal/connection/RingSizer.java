@@ -60,11 +60,8 @@ final class RingSizer {
         return growth;
     }
 
-    /** Protocol lock held, after anything that may have changed what the connection needs. */
-    void check() {
-        if (!memory.takeChange()) {
-            return;
-        }
+    /** Protocol lock held: what the connection needs may have changed. */
+    void adapt() {
         boolean now = transport.stream().isLarge();
         if (now != large) {
             growth();
@@ -117,7 +114,6 @@ final class RingSizer {
             transport.noteWrite();
             tending = memory.isDue();
             growth().bytes = memory.bytes();
-            check();
             return tending;
         } finally {
             transport.inbox().exit();

@@ -180,13 +180,11 @@ public final class StreamTransport implements Connection, Protocol {
                 completion.lengthBytes(), completion.hasImmediate(), completion.immediate());
         connection.noteCompletion(stream.outstandingSends());
         endIfOver();
-        rings.check();
     }
 
     @Override
     public void settle() {
         endIfOver();
-        rings.check();
     }
 
     /**
@@ -206,9 +204,16 @@ public final class StreamTransport implements Connection, Protocol {
         return role == Role.READER ? stream.readable() : stream.writable();
     }
 
+    /** Also sees to the memory that the stream needs since a thread has entered, more or less than before. */
     @Override
     public boolean creditOwed() {
-        return stream != null && stream.creditOwed(); // null if it could not be made
+        if (rings == null) {
+            return false; // the stream could not be made
+        }
+        if (stream.memory().takeChange()) {
+            rings.adapt();
+        }
+        return stream.creditOwed();
     }
 
     @Override
@@ -445,7 +450,6 @@ public final class StreamTransport implements Connection, Protocol {
                 ensureOpen();
                 int count = stream.read(bytes, offset, length);
                 if (count != 0) {
-                    rings.check();
                     return count;
                 }
             } catch (Error e) {
@@ -514,7 +518,6 @@ public final class StreamTransport implements Connection, Protocol {
     /** Protocol lock held, after a write. */
     void noteWrite() {
         connection.noteSends(stream.outstandingSends());
-        rings.check();
     }
 
     @Override

@@ -264,14 +264,14 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
 
     /** Protocol lock held, after something may have been posted: starts the clock of the oldest send. */
     public void noteSends(int outstanding) {
-        if (liveness.posted(engine.coarseNanos(), outstanding)) {
+        if (liveness.posted(engine.coarseNanos, outstanding)) {
             attend();
         }
     }
 
     /** Protocol lock held, after a completion was applied. */
     public void noteCompletion(int outstanding) {
-        if (liveness.completed(engine.coarseNanos(), outstanding)) {
+        if (liveness.completed(engine.coarseNanos, outstanding)) {
             attend();
         }
     }

@@ -58,12 +58,12 @@ final class CreditRing extends Flow {
 
     @Override
     int room() {
-        return window.isOpen() ? targets.room() : 0;
+        return window.isOpen() ? targets.room : 0;
     }
 
     @Override
     SendRequest begin() {
-        return sendQueue.begin(WorkRequestId.DATA, targets.address(), targets.key());
+        return sendQueue.begin(WorkRequestId.DATA, targets.address, targets.key);
     }
 
     @Override
@@ -226,6 +226,6 @@ final class CreditRing extends Flow {
 
     @Override
     public String toString() {
-        return window + " target=" + targets.room() + " " + received;
+        return window + " target=" + targets.room + " " + received;
     }
 }

@@ -108,10 +108,6 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing {
         return closing.due() != ShutdownState.NOTHING;
     }
 
-    final boolean isDue() {
-        return isAnswerDue() || closing.due() != ShutdownState.NOTHING || isNewsDue();
-    }
-
     /** Tells whether what is due can be told now: true if {@link #post} may be called. */
     final boolean mayPost() {
         return isAnswerDue() || isWordDue() ? sendQueue.hasControlSlot(false) : mayTellNews();

@@ -32,7 +32,8 @@ final class MessageReceiver {
 
     /** Of the same queue pair. */
     private final MessageSender sends;
-    private final StreamSettings settings;
+    /** So many free receives are posted at once. */
+    private final int mostFree;
     /** Null if receives need no memory. */
     private final Slots slots;
     /** Receives without memory that are to be posted: so many from this slot on. */
@@ -42,13 +43,13 @@ final class MessageReceiver {
     /** An empty queue beside the send queue of the same queue pair; the region, if any, holds the slots. */
     MessageReceiver(MessageSender sends, MemoryRegion region, StreamSettings settings) {
         this.sends = sends;
-        this.settings = settings;
+        mostFree = Math.min(MOST_FREE, settings.spareReceives() / 2);
         this.slots = RegionLayout.needsMessageSlots(settings) ? Slots.of(region, settings) : null;
     }
 
     /** Posts all receives; gives {@link QueuePair#POSTED} or an error number. */
     int postAll() {
-        for (int slot = 0; slot < settings.maxReceives(); slot++) {
+        for (int slot = 0; slot < sends.settings.maxReceives(); slot++) {
             int error = repost(slot);
             if (error != QueuePair.POSTED) {
                 return error;
@@ -67,8 +68,7 @@ final class MessageReceiver {
         int error = slot == firstFree + freeCount ? QueuePair.POSTED : postFree();
         firstFree = freeCount == 0 ? slot : firstFree;
         freeCount++;
-        int most = Math.min(MOST_FREE, settings.spareReceives() / 2);
-        return error == QueuePair.POSTED && freeCount == most ? postFree() : error;
+        return error == QueuePair.POSTED && freeCount == mostFree ? postFree() : error;
     }
 
     /** Posts what waits to be posted again, before credits are given: POSTED or an error number. */

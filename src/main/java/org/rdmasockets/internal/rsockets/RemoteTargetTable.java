@@ -41,10 +41,11 @@ final class RemoteTargetTable {
 
     private final ByteBuffer memory;
     private final int offerOffset;
-    /** The chunk that is filled now; without room if there is none. */
-    private long address;
-    private int key;
-    private int room;
+    /** Where the next write goes, an address of the peer, and the key for it: in the chunk that is filled now. */
+    long address;
+    int key;
+    /** How many bytes fit into that chunk, whose end no write crosses; 0 if there is none. */
+    int room;
     /** The one after it, likewise; there is none as long as that has no room. */
     private long nextAddress;
     private int nextKey;
@@ -161,22 +162,7 @@ final class RemoteTargetTable {
         return large;
     }
 
-    /** How much fits into the current chunk; one write never crosses its end. Gives bytes, 0 if no chunk is left. */
-    int room() {
-        return room;
-    }
-
-    /** Where the next write goes: an address of the peer. */
-    long address() {
-        return address;
-    }
-
-    /** The key for the next write. */
-    int key() {
-        return key;
-    }
-
-    /** Uses at most {@link #room()} bytes up, before the write is posted. True if that was all of the chunk. */
+    /** Uses at most {@link #room} bytes up, before the write is posted. True if that was all of the chunk. */
     boolean take(int bytes) {
         assert bytes <= room;
         address += bytes;

@@ -252,7 +252,7 @@ public final class StreamConnection {
     }
 
     private boolean isControlDue() {
-        return !isSilent() && flow.isDue();
+        return !isSilent() && (flow.isAnswerDue() || closing.due() != ShutdownState.NOTHING || flow.isNewsDue());
     }
 
     /**

@@ -65,7 +65,12 @@ final class LocalPeer implements Peer {
     }
 
     @Override
-    public void endWrite() {
+    public void leave(ReachableMemory region) {
+        endWrite();
+        region.leave();
+    }
+
+    private void endWrite() {
         if (locked) {
             locked = false;
             arrivals.unlock();

@@ -17,7 +17,10 @@ interface Peer {
      */
     ReachableMemory memory(int key, long address, long length, AccessFlag needed);
 
-    /** Ends the access; but this may stay in memory that the next request may use, until {@link #leaveAll}. */
+    /**
+     * Ends the access, and what {@link #beginWrite} began unless {@link #tell} has; but this may stay in memory that
+     * the next request may use, until {@link #leaveAll}.
+     */
     default void leave(ReachableMemory entered) {
         entered.leave();
     }
@@ -27,7 +30,7 @@ interface Peer {
 
     /**
      * Gets ready for a request whose few bytes are about to be written, and of which {@link #tell} follows at once:
-     * what is written and what is told then go to the other processor together. {@link #endWrite} follows.
+     * what is written and what is told then go to the other processor together. {@link #leave} follows.
      */
     default void beginWrite() {}
 
@@ -38,9 +41,6 @@ interface Peer {
     default int mostInlineBytes() {
         return 0;
     }
-
-    /** Ends what {@link #beginWrite} began, if {@link #tell} has not. */
-    default void endWrite() {}
 
     /**
      * Tells the other end of a request, which takes its next receive; {@code messages} wait to be told, this one

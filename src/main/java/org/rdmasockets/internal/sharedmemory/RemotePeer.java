@@ -171,6 +171,9 @@ final class RemotePeer implements Peer, ConnectionPeer {
     /** A slice stays entered until {@link #leaveAll}. */
     @Override
     public void leave(ReachableMemory region) {
+        if (locked) {
+            endWrite();
+        }
         if (region != recent || !inside) {
             region.leave();
         }
@@ -196,12 +199,9 @@ final class RemotePeer implements Peer, ConnectionPeer {
         locked = true;
     }
 
-    @Override
-    public void endWrite() {
-        if (locked) {
-            locked = false;
-            writer.unlock();
-        }
+    private void endWrite() {
+        locked = false;
+        writer.unlock();
     }
 
     /** Locks the writer. The slot is open while the other side is alive: its close waits for the send queue. */

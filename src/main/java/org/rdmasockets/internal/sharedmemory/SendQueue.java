@@ -156,7 +156,6 @@ final class SendQueue implements Deadlines.Expiring {
     /** Ends what the post has begun; the request is null if its pieces are not entered. */
     private void leaveAll(SendRequest entered) {
         if (reached != null) {
-            peer.endWrite();
             peer.leave(reached);
             reached = null;
         }

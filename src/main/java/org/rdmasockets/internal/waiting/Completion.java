@@ -21,6 +21,10 @@ public final class Completion {
     /** Immediate data, or of a failed one the vendor's error code. */
     private int detail;
     private boolean hasImmediate;
+    /** Whether the peer has sent something. */
+    boolean isReceive;
+    /** How much arrived; a send does not tell what was written before it, so it counts as much. */
+    int arrivedBytes;
 
     Completion() {
         this(null);
@@ -37,7 +41,9 @@ public final class Completion {
         status = batch.status(index);
         boolean failed = status != 0;
         opcode = failed ? CompletionOpcode.UNKNOWN : batch.opcode(index);
-        lengthBytes = !failed && opcode.isReceive() ? batch.lengthBytes(index) : 0;
+        isReceive = opcode.isReceive();
+        lengthBytes = isReceive ? batch.lengthBytes(index) : 0;
+        arrivedBytes = opcode == CompletionOpcode.RECEIVE ? BYTES_OF_SEND : lengthBytes;
         hasImmediate = !failed && batch.hasImmediate(index);
         detail = failed ? batch.vendorError(index) : hasImmediate ? batch.immediate(index) : 0;
     }
@@ -66,16 +72,6 @@ public final class Completion {
     /** How many bytes arrived: {@code byte_len} of a receive, otherwise 0. */
     public int lengthBytes() {
         return lengthBytes;
-    }
-
-    /** How much arrived; a send does not tell what was written before it, so it counts as much. */
-    int arrivedBytes() {
-        return opcode == CompletionOpcode.RECEIVE ? BYTES_OF_SEND : lengthBytes;
-    }
-
-    /** Whether the peer has sent something. */
-    boolean isReceive() {
-        return opcode == CompletionOpcode.RECEIVE || opcode == CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE;
     }
 
     /** Tells whether immediate data came with it: true if {@link #immediate} means something. */

@@ -21,7 +21,8 @@ public interface CompletionClient {
      * Tells whether something has to be sent as soon as a send completes, such as a credit update that found no control
      * slot. Then a send completion wakes the reader when no writer waits, and is a backlog when no thread waits:
      * otherwise both ends of the connection could wait for each other. True if a thread must take in the next send
-     * completion.
+     * completion. Asked whenever a thread is about to leave, so a client also does here what has to follow from all
+     * that was done inside.
      */
     boolean creditOwed();
 

@@ -127,8 +127,8 @@ public final class CompletionInbox {
             applied = true;
             client.apply(c);
             if (c.token == null) {
-                takenBytes += c.arrivedBytes();
-                heard |= c.isReceive();
+                takenBytes += c.arrivedBytes;
+                heard |= c.isReceive;
                 shard.recycle(c);
             }
         }
@@ -385,7 +385,7 @@ public final class CompletionInbox {
     /** Puts something in; the caller sees to the fence and the waiters. */
     void put(Completion completion) {
         if (completion.token() == null) {
-            arrivedBytes += completion.arrivedBytes();
+            arrivedBytes += completion.arrivedBytes;
         }
         if (!arrived.offer(completion)) {
             throw new IllegalStateException(MAX_CAPACITY + " completions of a connection are not taken in");

@@ -369,7 +369,7 @@ public final class CompletionShard extends Padded {
         if (completion.status() != 0 || completion.opcode() == CompletionOpcode.UNKNOWN) {
             return WakeList.BOTH;
         }
-        return completion.opcode().isReceive() ? WakeList.RECEIVED : WakeList.SENT;
+        return completion.isReceive ? WakeList.RECEIVED : WakeList.SENT;
     }
 
     /**

@@ -254,7 +254,10 @@ public final class RingWriter {
 
     /** As {@link #notifyPeer()}, for callers who keep the link's memory mapped, by an open slot. */
     public void notifyPeerMapped() {
-        if (takeArmed()) {
+        // The fence is between our entry and its word; in RingReader.arm there is one between its word and our entry.
+        VarHandle.fullFence();
+        if ((int) words.get(control + SegmentLayout.ARMED >> SegmentLayout.WORD_SHIFT) != 0
+                && (int) INT.getAndSet(buffer, control + SegmentLayout.ARMED, 0) != 0) { // for the entries of all
             try {
                 link.socket.ring();
             } catch (Throwable e) { // the peer sleeps and asks no more: the next entry of any connection rings
@@ -262,13 +265,5 @@ public final class RingWriter {
                 throw e;
             }
         }
-    }
-
-    /** Whether this thread is the first to see that the peer is armed: the peer then looks for the entries of all. */
-    private boolean takeArmed() {
-        // The fence is between our entry and its word; in RingReader.arm there is one between its word and our entry.
-        VarHandle.fullFence();
-        return (int) words.get(control + SegmentLayout.ARMED >> SegmentLayout.WORD_SHIFT) != 0
-                && (int) INT.getAndSet(buffer, control + SegmentLayout.ARMED, 0) != 0;
     }
 }
