@@ -647,6 +647,16 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
+     * Names the user whose process is the peer, by the kernel's word ({@code SO_PEERCRED}), over shared memory. The
+     * peer chooses its {@linkplain #remoteAddress address} itself there.
+     *
+     * @return the number of the user; empty over other devices, and when the peer has left
+     */
+    public OptionalInt peerUser() {
+        return link.connection().peerUser();
+    }
+
+    /**
      * Closes the connection: waiting threads are told so at once, what was sent gets a moment to arrive, and all
      * regions end, unless another endpoint shares them. Idempotent, does not block.
      *

@@ -8,6 +8,7 @@ import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -169,5 +170,10 @@ final class CountedVerbs implements TransportProvider {
     @Override
     public boolean isPeerStopped(ConnectionIdentifier identifier) {
         return target.isPeerStopped((ConnectionIdentifier) unwrap(identifier));
+    }
+
+    @Override
+    public OptionalInt peerUser(ConnectionIdentifier identifier) {
+        return target.peerUser((ConnectionIdentifier) unwrap(identifier));
     }
 }

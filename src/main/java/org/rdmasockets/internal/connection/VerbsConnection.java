@@ -3,6 +3,7 @@ package org.rdmasockets.internal.connection;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.internal.waiting.CompletionInbox;
@@ -192,6 +193,11 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     /** The peer's address: address and port, also after close. */
     public InetSocketAddress remoteAddress() {
         return remote;
+    }
+
+    /** As {@link org.rdmasockets.verbs.spi.TransportProvider#peerUser} says. */
+    public OptionalInt peerUser() {
+        return engine.provider.peerUser(identifier);
     }
 
     /**

@@ -4,8 +4,10 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.ffi.PacketSocket;
 import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
@@ -676,6 +678,14 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
             asked = state == State.CONNECTING ? partner : null;
         }
         return searching != null && searching.isPeerStopped() || asked != null && asked.isStopped();
+    }
+
+    /** As {@link SharedMemoryProvider#peerUser} says. */
+    synchronized OptionalInt peerUser() {
+        if (partner == null) {
+            return OptionalInt.empty();
+        }
+        return OptionalInt.of(partner instanceof RemotePeer peer ? peer.end.link.peerUser() : PacketSocket.ownUser());
     }
 
     @Override

@@ -3,6 +3,7 @@ package org.rdmasockets.internal.sharedmemory;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.rdmasockets.internal.sharedmemory.link.LinkHub;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.ConnectionManager;
@@ -113,5 +114,10 @@ public final class SharedMemoryProvider implements TransportProvider {
     @Override
     public boolean isPeerStopped(ConnectionIdentifier identifier) {
         return ((SharedMemoryIdentifier) identifier).isPeerStopped();
+    }
+
+    @Override
+    public OptionalInt peerUser(ConnectionIdentifier identifier) {
+        return ((SharedMemoryIdentifier) identifier).peerUser();
     }
 }

@@ -2,6 +2,7 @@ package org.rdmasockets.verbs.spi;
 
 import java.net.InetSocketAddress;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.Errno;
@@ -74,5 +75,15 @@ public interface TransportProvider extends VerbsProvider {
      */
     default boolean isPeerStopped(ConnectionIdentifier identifier) {
         return false;
+    }
+
+    /**
+     * Names the user whose process is the peer, by the word of the kernel that both run on ({@code SO_PEERCRED}).
+     *
+     * @param identifier an identifier of this provider
+     * @return the number of the user; empty without a peer on this host, where that is not known, and after the end
+     */
+    default OptionalInt peerUser(ConnectionIdentifier identifier) {
+        return OptionalInt.empty();
     }
 }

@@ -58,7 +58,8 @@ public final class CallServer implements AutoCloseable {
      * The bounds of a server: {@code maxMessage} bytes of a call's longest message, {@code maxCalls} at once, of those
      * {@code maxCallsPerConnection} of one connection, {@code maxConnections} at once, {@code maxHeldBytes} of unread
      * requests and untaken answers, {@code memoryBytes} of remembered answers, {@code memoryNanos} for a client without
-     * a connection. An address has its {@linkplain Shares#of share} of calls and connections at most.
+     * a connection. An address, or over shared memory a user, has its {@linkplain Shares#of share} of calls and
+     * connections at most.
      */
     public record Settings(int maxMessage, int maxCalls, int maxCallsPerConnection, int maxConnections,
             long maxHeldBytes, long memoryBytes, long memoryNanos) {
@@ -165,7 +166,7 @@ public final class CallServer implements AutoCloseable {
     private void take(Carrier carrier) {
         ServerConnection connection = null;
         try {
-            Object address = Shares.address(carrier.remoteAddress());
+            Object address = carrier.countedAs();
             makeRoom(address);
             connection = new ServerConnection(this, carrier);
             if (leaving || !join(connection, address)) {

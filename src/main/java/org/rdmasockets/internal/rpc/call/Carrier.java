@@ -64,6 +64,11 @@ public interface Carrier extends AutoCloseable {
     /** The other end. */
     InetSocketAddress remoteAddress();
 
+    /** Whom a server counts the connection with: its address, as {@link Shares} counts that. */
+    default Object countedAs() {
+        return Shares.address(remoteAddress());
+    }
+
     /** Ends the connection: threads that send or receive are told so. Idempotent, does not block. */
     @Override
     void close();

@@ -6,6 +6,7 @@ import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.endpoint.EndpointException;
 import org.rdmasockets.endpoint.LocalRegion;
@@ -379,6 +380,13 @@ public final class EndpointCarrier implements Carrier {
     @Override
     public InetSocketAddress remoteAddress() {
         return endpoint.remoteAddress();
+    }
+
+    /** Over shared memory the peer's user, which the kernel names: the peer names its address itself. */
+    @Override
+    public Object countedAs() {
+        OptionalInt user = endpoint.peerUser();
+        return user.isPresent() ? user : Shares.address(remoteAddress());
     }
 
     /** Held frames go before, if there is room: an answer that was the last, perhaps. */

@@ -20,6 +20,8 @@ public final class Shares<T> {
     /** The bytes of an IPv6 address that name a network, all of which may be one peer's. */
     private static final int NETWORK_BYTES = 8;
 
+    private static final Object LOOPBACK = InetAddress.getLoopbackAddress();
+
     private final int most;
     private final int mostNewcomers;
     private final Map<Object, AddressPart<T>> parts = new HashMap<>();
@@ -59,9 +61,15 @@ public final class Shares<T> {
         return all - all / 4;
     }
 
-    /** An address as this counts it: of IPv6 the network. */
+    /**
+     * An address as this counts it: of IPv6 the network, and all of loopback as one, since a local program may have any
+     * of 16 million.
+     */
     public static Object address(InetSocketAddress from) {
         InetAddress host = from.getAddress();
+        if (host.isLoopbackAddress()) {
+            return LOOPBACK;
+        }
         byte[] bytes = host.getAddress();
         return bytes.length < NETWORK_BYTES ? host : ByteBuffer.wrap(bytes, 0, NETWORK_BYTES);
     }

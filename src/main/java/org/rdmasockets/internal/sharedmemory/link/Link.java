@@ -108,6 +108,11 @@ public final class Link extends Source implements AutoCloseable {
         return peer.process();
     }
 
+    /** The user of the peer's process, by the kernel's word. */
+    public int peerUser() {
+        return peer.user();
+    }
+
     /** Whether the peer is of this network namespace, so that loopback is the same there and here. */
     public boolean isNear() {
         return near;

@@ -24,6 +24,9 @@ class SharesTest {
         assertNotEquals(address("2001:db8:1:2::1"), address("2001:db8:1:3::1"));
         assertEquals(address("192.0.2.1"), address("192.0.2.1"));
         assertNotEquals(address("192.0.2.1"), address("192.0.2.2"));
+        assertEquals(address("127.0.0.1"), address("127.1.2.3"), "a program of this host may have any of them");
+        assertEquals(address("127.0.0.1"), address("::1"));
+        assertNotEquals(address("127.0.0.1"), address("192.0.2.1"));
     }
 
     @Test

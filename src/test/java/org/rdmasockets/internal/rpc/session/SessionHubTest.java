@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.net.BindException;
 import java.net.ConnectException;
 import java.net.DatagramPacket;
@@ -24,6 +26,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
@@ -270,6 +273,26 @@ class SessionHubTest {
         }
     }
 
+    /** The same server, to which clients of loopback seem to come from as many hosts as they have addresses. */
+    private static Carrier.Listener fromHosts(Carrier.Listener listener) {
+        return proxy(Carrier.Listener.class, listener, (method, result) -> method.equals("accept")
+                ? proxy(Carrier.class, result, (asked, address) -> !asked.equals("countedAs") ? address
+                        : ((Carrier) result).remoteAddress().getAddress()) : result);
+    }
+
+    private static <T> T proxy(Class<T> type, Object target, BiFunction<String, Object, Object> change) {
+        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (self, method, given) -> {
+            if (method.getName().equals("hashCode") || method.getName().equals("equals")) {
+                return method.getName().equals("equals") ? self == given[0] : System.identityHashCode(self);
+            }
+            try {
+                return change.apply(method.getName(), method.invoke(target, given));
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+        }));
+    }
+
     private static CallServer echo(Carrier.Listener listener) {
         return echo(listener, 2000);
     }
@@ -414,7 +437,7 @@ class SessionHubTest {
         int most = 8;
         SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
         List<ClientConnection> held = new ArrayList<>();
-        try (CallServer server = echo(listener, most)) {
+        try (CallServer server = echo(fromHosts(listener), most)) {
             for (int i = 0; i < Shares.of(most); i++) {
                 held.add(greet(server));
             }
@@ -440,7 +463,7 @@ class SessionHubTest {
     @Test
     void anAddressWhoseRequestsFillTheServerKeepsNoOtherOut() throws Exception {
         SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
-        try (CallServer server = echo(listener);
+        try (CallServer server = echo(fromHosts(listener));
                 RpcClient greedy = RpcClient.builder().datagrams(at -> new DatagramSocket(0,
                         InetAddress.ofLiteral("127.0.0.2"))).connect(server.localAddress());
                 RpcClient client = RpcClient.builder().datagrams(DatagramSocket::new).connect(server.localAddress())) {
