@@ -124,14 +124,15 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
         MethodDescriptor<Q, A> method = definition.getMethodDescriptor();
         ServerCallHandler<Q, A> handler = definition.getServerCallHandler();
         Executor executor = serving.executor();
+        CallMethod.Running begins = stream -> new ServedCall<>(stream, method, handler, serving).begin();
         boolean here = (executor == Encoding.VIRTUAL || executor == Encoding.DIRECT) && serving.executors() == null;
         if (here && method.getType() == MethodDescriptor.MethodType.UNARY) {
             return new CallMethod.Unary((stream, request) -> {
                 new ServedCall<>(stream, method, handler, serving).runHere(request);
                 return null;
-            }, false);
+            }, begins, false);
         }
-        return new CallMethod.Begun(stream -> new ServedCall<>(stream, method, handler, serving).begin());
+        return new CallMethod.Begun(begins, method.getType().clientSendsOneMessage());
     }
 
     /** A call of a method that is not there: tracers are to hear of it. */
@@ -154,7 +155,7 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
             ServerMethodDefinition<?, ?> definition = known.fallback().lookupMethod(name, null);
             method = definition == null ? null : intercepted(definition);
         }
-        return method == null && !serving.tracers().isEmpty() ? new CallMethod.Begun(this::unknown) : method;
+        return method == null && !serving.tracers().isEmpty() ? new CallMethod.Begun(this::unknown, false) : method;
     }
 
     @Override

@@ -66,12 +66,25 @@ final class SerialTask implements Runnable {
         wanted.set(1);
     }
 
+    /** Runs the body once; if it throws, the next news begin anew. */
+    private void runBody() {
+        boolean ran = false;
+        try {
+            LibraryThreads.insist(body);
+            ran = true;
+        } finally {
+            if (!ran) {
+                wanted.set(0);
+            }
+        }
+    }
+
     /** Runs the body until there is no more news. */
     @Override
     public void run() {
         int seen = wanted.get();
         do {
-            LibraryThreads.insist(body);
+            runBody();
             if (moved) {
                 moved = false;
                 start();

@@ -69,15 +69,18 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private Compressor compressor;
     private boolean compresses = true;
 
-    /** Frames that wait to be sent; its monitor guards it, also while they are sent, and all below. */
+    /** Frames that wait to be sent; its monitor guards it, and all below. */
     private final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
     /** How the call is to end when the outbox is empty; null while the application has not said. */
     private Status end;
     private byte[] trailers;
     /** The only answer, which goes with the end. */
     private byte[] answer;
-    /** Whether the application's end is the call's. */
+    /** Whether the application's end is the call's; then the three above do not change. */
     private volatile boolean finished;
+    /** Whether a thread sends, so that no other does, and whether it has to look again. */
+    private boolean flushing;
+    private boolean flushAgain;
 
     ServedCall(CallStream stream, MethodDescriptor<Q, A> method, ServerCallHandler<Q, A> handler,
             RdmaServer.Serving serving) {
@@ -86,6 +89,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         this.handler = handler;
         this.serving = serving;
         task = new SerialTask(serving.executor(), this::look, this::refused);
+        stream.keepPlace(CallStream.CALLBACKS);
     }
 
     /** Begins on the executor. */
@@ -105,9 +109,29 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private void onNews() {
         Context.CancellableContext cancelled = context;
         if (cancelled != null && stream.code() >= 0 && !finished && !cancelled.isCancelled()) {
-            Thread.ofVirtual().name("rdma-grpc-cancel").start(() -> cancelled.cancel(cause()));
+            cancel(cancelled, cause());
         }
         task.schedule();
+    }
+
+    /** Cancels the context, and not on this thread, which others may need: the application may be told. */
+    private void cancel(Context.CancellableContext begun, Throwable cause) {
+        stream.keepPlace(CallStream.CANCELLATION);
+        boolean starts = false;
+        try {
+            Thread.ofVirtual().name("rdma-grpc-cancel").start(() -> {
+                try {
+                    begun.cancel(cause);
+                } finally {
+                    stream.leavePlace(CallStream.CANCELLATION);
+                }
+            });
+            starts = true;
+        } finally {
+            if (!starts) {
+                stream.leavePlace(CallStream.CANCELLATION);
+            }
+        }
     }
 
     /** The executor takes no more of the call: nothing of the application runs elsewhere. */
@@ -119,9 +143,13 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         Status status = Status.INTERNAL.withDescription("the executor of the server has refused the call: " + e);
         stream.finish(status.getCode().value(), status.getDescription(), null, null);
         Context.CancellableContext begun = context;
-        if (begun != null) {
-            Thread.ofVirtual().name("rdma-grpc-cancel").start(() -> begun.cancel(e));
-            traceEnd(finished ? endStatus() : status);
+        try {
+            if (begun != null) {
+                cancel(begun, e);
+                traceEnd(finished ? endStatus() : status);
+            }
+        } finally {
+            stream.leavePlace(CallStream.CALLBACKS);
         }
     }
 
@@ -141,8 +169,14 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         } catch (Throwable e) {
             failing = e;
         }
-        if (failing != null) {
-            fail(failing, Status.UNKNOWN.withDescription("Application error processing RPC"));
+        try {
+            if (failing != null) {
+                fail(failing, Status.UNKNOWN.withDescription("Application error processing RPC"));
+            }
+        } finally {
+            if (over) {
+                stream.leavePlace(CallStream.CALLBACKS);
+            }
         }
     }
 
@@ -287,7 +321,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
             listener.onReady();
             return true;
         }
-        byte[] message = requested.get() > 0 ? poll() : null;
+        byte[] message = requested.get() > 0 && mayTake() ? poll() : null;
         if (message != null) {
             requested.decrementAndGet();
             return deliver(message);
@@ -298,6 +332,11 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
             return true;
         }
         return false;
+    }
+
+    /** Whether a message may be taken: the only one not before the request is whole, since until then it is counted. */
+    private boolean mayTake() {
+        return !method.getType().clientSendsOneMessage() || first != null || stream.isWhole();
     }
 
     private byte[] poll() {
@@ -471,21 +510,52 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         flush();
     }
 
+    /** Sends what there is room for, without a lock: listeners of this call, and of others, may hear of it at once. */
     private void flush() {
-        synchronized (outbox) {
-            try {
-                while (!outbox.isEmpty() && stream.code() < 0 && stream.hasRoom()) {
-                    stream.send(null, outbox.poll(), false);
+        boolean goesOn = true;
+        while (goesOn) {
+            byte[] message = null;
+            synchronized (outbox) {
+                if (flushing) {
+                    flushAgain = true;
+                    return;
                 }
-                if (end != null && outbox.isEmpty() && stream.code() < 0) {
-                    finished = true;
-                    String text = end.getDescription();
-                    stream.finish(end.getCode().value(), text == null ? "" : text, trailers, answer);
+                flushAgain = false;
+                boolean lives = stream.code() < 0;
+                message = lives && stream.hasRoom() ? outbox.poll() : null;
+                finished |= lives && message == null && end != null && outbox.isEmpty();
+                flushing = message != null || lives && finished;
+                if (!flushing) {
+                    return;
                 }
-            } catch (MessageTooLong e) {
-                end = Status.RESOURCE_EXHAUSTED.withDescription(e.getMessage());
-                stream.finish(Code.RESOURCE_EXHAUSTED, e.getMessage(), null, null);
             }
+            try {
+                send(message);
+            } finally {
+                synchronized (outbox) {
+                    flushing = false;
+                    goesOn = message != null || flushAgain;
+                }
+            }
+        }
+    }
+
+    /** Sends a message, or if there is none the end. */
+    private void send(byte[] message) {
+        try {
+            if (message != null) {
+                stream.send(null, message, false);
+                return;
+            }
+            stream.leavePlace(CallStream.CALLBACKS); // an honest client makes its next call when it hears of the end
+            String text = end.getDescription();
+            stream.finish(end.getCode().value(), text == null ? "" : text, trailers, answer);
+        } catch (MessageTooLong e) {
+            synchronized (outbox) {
+                end = Status.RESOURCE_EXHAUSTED.withDescription(e.getMessage());
+                outbox.clear();
+            }
+            stream.finish(Code.RESOURCE_EXHAUSTED, e.getMessage(), null, null);
         }
     }
 

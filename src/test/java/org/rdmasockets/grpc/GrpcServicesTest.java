@@ -54,6 +54,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -63,6 +64,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.interop.TestBed;
 
@@ -303,6 +306,61 @@ class GrpcServicesTest {
         requests.onNext(StreamingOutputCallRequest.getDefaultInstance());
         Status status = end.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
         assertEquals(Status.Code.INTERNAL, status.getCode(), status::toString);
+    }
+
+    /** As calls of {@code rpc}: a client that gives its calls up at once has no more handlers run than it may. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aCallKeepsItsPlaceUntilItsCallbackReturns(boolean virtual) throws Exception {
+        AtomicInteger running = new AtomicInteger();
+        AtomicInteger most = new AtomicInteger();
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        try (ExecutorService own = Executors.newCachedThreadPool()) {
+            start(server().executor(virtual ? null : own).maxConcurrentCallsPerConnection(4)
+                    .addService(new TestServiceGrpc.TestServiceImplBase() {
+                        @Override
+                        public void emptyCall(Empty request, StreamObserver<Empty> answers) {
+                            answers.onNext(request);
+                            answers.onCompleted();
+                        }
+
+                        @Override
+                        public StreamObserver<StreamingOutputCallRequest> fullDuplexCall(
+                                StreamObserver<StreamingOutputCallResponse> answers) {
+                            most.accumulateAndGet(running.incrementAndGet(), Math::max);
+                            try {
+                                mayEnd.await();
+                            } catch (InterruptedException e) {
+                                throw new AssertionError("nothing interrupts it", e);
+                            }
+                            running.decrementAndGet();
+                            return new TestService().fullDuplexCall(answers);
+                        }
+                    }));
+            stub().emptyCall(Empty.getDefaultInstance()); // from now on there is a connection
+            for (int i = 0; i < 50; i++) {
+                var call = channel.newCall(TestServiceGrpc.getFullDuplexCallMethod(), CallOptions.DEFAULT);
+                call.start(new ClientCall.Listener<>() { }, new Metadata());
+                call.cancel("at once", null);
+            }
+            Await.until("as many run as may", () -> running.get() >= 4);
+            Status refused = statusOf(() -> TestServiceGrpc.newBlockingStub(channel)
+                    .withDeadlineAfter(300, TimeUnit.MILLISECONDS).emptyCall(Empty.getDefaultInstance()));
+            assertTrue(refused.getCode() == Status.Code.RESOURCE_EXHAUSTED
+                    || refused.getCode() == Status.Code.DEADLINE_EXCEEDED, refused::toString);
+            mayEnd.countDown();
+            Await.until("the places are free", () -> {
+                try {
+                    return stub().emptyCall(Empty.getDefaultInstance()).isInitialized();
+                } catch (StatusRuntimeException e) {
+                    assertEquals(Status.Code.RESOURCE_EXHAUSTED, e.getStatus().getCode());
+                    return false;
+                }
+            });
+            assertEquals(4, most.get());
+        } finally {
+            mayEnd.countDown();
+        }
     }
 
     @Test

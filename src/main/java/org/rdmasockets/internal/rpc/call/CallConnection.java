@@ -278,6 +278,11 @@ abstract class CallConnection {
         throw new IllegalStateException("a client does not finish a call: " + call);
     }
 
+    /** A call of a server does not keep its place any more for such reasons. */
+    void left(CallStream call, int reasons) {
+        throw new IllegalStateException("a client keeps no place for a method: " + call);
+    }
+
     /** A call of a client was given up. */
     void cancelled(CallStream call, int status) {
         throw new IllegalStateException("a server finishes a call: " + call);

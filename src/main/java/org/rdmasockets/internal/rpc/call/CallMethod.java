@@ -10,6 +10,8 @@ public sealed interface CallMethod {
         private static final int DOUBT = 64;
 
         final Answering body;
+        /** Runs a call whose request has not come as a whole, as {@link Begun} does; null if the body waits for it. */
+        final Running otherwise;
         /** Whether its thread is interrupted when the call ends before it returns. */
         final boolean interrupted;
         /** Racy, but benign: quick runs yet to be seen, 0 if it has proved quick. */
@@ -17,8 +19,19 @@ public sealed interface CallMethod {
 
         /** A method; its thread is perhaps interrupted when the call ends before it returns. */
         public Unary(Answering body, boolean interrupted) {
+            this(body, null, interrupted);
+        }
+
+        /** The same, where another body begins the calls whose request does not come as a whole. */
+        public Unary(Answering body, Running otherwise, boolean interrupted) {
             this.body = body;
+            this.otherwise = otherwise;
             this.interrupted = interrupted;
+        }
+
+        @Override
+        public boolean needsWhole() {
+            return otherwise != null;
         }
 
         /** Whether a reader may run it itself. */
@@ -44,8 +57,16 @@ public sealed interface CallMethod {
     /** Any number of messages either way, on a virtual thread of its own. */
     record Streaming(Running body) implements CallMethod {}
 
-    /** Begins on the thread that reads, must not block, and finishes the call some time. */
-    record Begun(Running body) implements CallMethod {}
+    /**
+     * Begins on the thread that reads, must not block, and finishes the call some time. Perhaps it takes no message
+     * before the client has said that no other follows.
+     */
+    record Begun(Running body, boolean needsWhole) implements CallMethod {}
+
+    /** Whether no message of a call is taken before its request is whole. */
+    default boolean needsWhole() {
+        return false;
+    }
 
     /** Answers a request. */
     interface Answering {

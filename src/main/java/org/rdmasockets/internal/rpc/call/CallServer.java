@@ -41,9 +41,9 @@ public final class CallServer implements AutoCloseable {
     private final Shares<ServerConnection> shares;
     /** Calls that have not ended. */
     private final AtomicInteger calls = new AtomicInteger();
-    /** Those, and others whose method has not returned yet. */
+    /** Those, and others whose method or callbacks have not returned yet. */
     private final AtomicInteger places = new AtomicInteger();
-    /** Calls of whose request nothing has come, and since when, oldest first; guarded by itself. */
+    /** Calls of whose request nothing of use has come, and since when, oldest first; guarded by itself. */
     private final Map<CallStream, Long> silent = new LinkedHashMap<>();
     private final Set<CallStream> running = ConcurrentHashMap.newKeySet();
     private final AtomicLong heldBytes = new AtomicLong();
@@ -260,7 +260,7 @@ public final class CallServer implements AutoCloseable {
         }
     }
 
-    /** A call has a place, and nothing of its request has come. */
+    /** A call has a place, and nothing of its request has come, or not all where only that is of use. */
     void waitsFor(CallStream call) {
         synchronized (silent) {
             silent.put(call, System.nanoTime());
@@ -282,8 +282,8 @@ public final class CallServer implements AutoCloseable {
     }
 
     /**
-     * Ends calls that keep others out, of an address or, if that is null, of all: nothing of their request has come for
-     * long, and no message has gone to their client.
+     * Ends calls that keep others out, of an address or, if that is null, of all: nothing of use of their request has
+     * come for long, and no message has gone to their client.
      */
     private void endSilent(Shares.AddressPart<ServerConnection> part) {
         List<CallStream> due = new ArrayList<>();

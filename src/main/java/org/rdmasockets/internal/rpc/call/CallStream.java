@@ -21,6 +21,15 @@ public final class CallStream {
     public static final int END = 3;
     private static final IOException UNTOLD = new IOException("no memory or stack to tell of a call's end");
 
+    /** A server keeps a call's place until the call has ended. */
+    static final int LIVES = 1;
+    /** Likewise, until its method has returned. */
+    static final int METHOD = 2;
+    /** Likewise, until its last callback has returned, which may run after its method. */
+    public static final int CALLBACKS = 4;
+    /** Likewise, until all have returned that are told that it is cancelled. */
+    public static final int CANCELLATION = 8;
+
     final CallConnection connection;
     /** Its number in the connection. */
     final int id;
@@ -51,10 +60,12 @@ public final class CallStream {
     /** One thread may wait to receive, another one to send. */
     private final Waiter receiver = new Waiter(this);
     private volatile Waiter sender;
-    /** At a server: two until the call has ended and its method has returned, each of which takes one away. */
-    private int parts = 2;
+    /** At a server: what the call has its place for. */
+    private int keeps = LIVES | METHOD;
     /** Whether a server counts it; the reader only. */
     boolean hasPlace;
+    /** Whether its request is of use only as a whole; the reader only. */
+    boolean needsWhole;
     /** Whether a server waits for the first of its request; written with the server's list of those. */
     volatile boolean isSilent;
     /** Server: whether a message was sent. */
@@ -329,6 +340,11 @@ public final class CallStream {
         return message;
     }
 
+    /** Whether all messages are there, or were taken. */
+    public synchronized boolean isWhole() {
+        return inputEnded;
+    }
+
     /** Whether no message will come beyond those that are there. */
     public synchronized boolean isInputEnded() {
         return inputEnded && arrived.isEmpty();
@@ -491,11 +507,21 @@ public final class CallStream {
         return sent;
     }
 
-    /** Server: so many of its parts are over; true once, when that are all, and the call gives its place up. */
-    synchronized boolean isOver(int partsOver) {
-        boolean before = parts > 0;
-        parts -= partsOver;
-        return before && parts <= 0;
+    /** Server: the call keeps its place for one more reason, {@link #leavePlace} has to follow. */
+    public synchronized void keepPlace(int reason) {
+        keeps |= keeps == 0 ? 0 : reason;
+    }
+
+    /** Server: the call does not need its place any more for some reasons, all of which may have gone before. */
+    public void leavePlace(int reasons) {
+        connection.left(this, reasons);
+    }
+
+    /** Server: such reasons are gone; true once, when those are all. */
+    synchronized boolean isOver(int reasons) {
+        boolean before = keeps != 0;
+        keeps &= ~reasons;
+        return before && keeps == 0;
     }
 
     /** Server: this thread runs the call, until {@link #runEnds}; it is interrupted if the call ends before. */

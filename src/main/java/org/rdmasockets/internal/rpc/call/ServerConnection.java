@@ -176,6 +176,7 @@ final class ServerConnection extends CallConnection {
         if (frame.metadata != null) {
             call.headersArrived(frame.metadata);
         }
+        int over = CallStream.METHOD;
         try {
             if (!admit(call, frame)) {
                 return turn;
@@ -185,6 +186,10 @@ final class ServerConnection extends CallConnection {
                 call.finish(Code.UNIMPLEMENTED, "the server has no method " + frame.text, null, null);
                 return turn;
             }
+            call.needsWhole = method.needsWhole();
+            if (!frame.has(Frame.LAST) && (frame.message == null || call.needsWhole)) {
+                server.waitsFor(call);
+            }
             if (deadlineNanos != Long.MAX_VALUE) {
                 call.timer(CallTimer.at(deadlineNanos, () -> Thread.startVirtualThread(
                         () -> call.finish(Code.DEADLINE_EXCEEDED, "the time of the call is over", null, null))));
@@ -192,12 +197,13 @@ final class ServerConnection extends CallConnection {
             call.methodThread = Thread.currentThread();
             return run(method, call, frame, turn);
         } catch (Throwable e) { // it does not run: a client that repeats it is told so
+            over |= CallStream.CALLBACKS; // there are none
             call.finish(Code.INTERNAL, "the server could not begin the call; its log says more", null, null);
             throw e;
         } finally {
             if (call.hasPlace) {
                 call.methodThread = null;
-                over(call, 1);
+                left(call, over);
             }
         }
     }
@@ -206,8 +212,9 @@ final class ServerConnection extends CallConnection {
      * A call that has ended keeps its place until its method has returned: else a client could have any number run. Not
      * if the method has ended it, before its client hears of that: an honest one makes its next call then.
      */
-    private void over(CallStream call, int parts) {
-        if (call.isOver(parts)) {
+    @Override
+    void left(CallStream call, int reasons) {
+        if (call.isOver(reasons)) {
             placed.decrementAndGet();
             server.left(this);
         }
@@ -263,8 +270,6 @@ final class ServerConnection extends CallConnection {
         }
         if (frame.has(Frame.LAST)) {
             call.inputArrived();
-        } else if (frame.message == null) {
-            server.waitsFor(call);
         }
         return true;
     }
@@ -297,6 +302,10 @@ final class ServerConnection extends CallConnection {
         return switch (method) {
             case CallMethod.Begun begun -> {
                 guarded(call, begun.body());
+                yield turn;
+            }
+            case CallMethod.Unary unary when !whole && unary.otherwise != null -> {
+                guarded(call, unary.otherwise);
                 yield turn;
             }
             case CallMethod.Unary unary when whole && unary.isQuick() -> runHere(unary, call, turn);
@@ -410,7 +419,7 @@ final class ServerConnection extends CallConnection {
         } else {
             calling.decrementAndGet();
             server.ended(call);
-            over(call, call.methodThread == Thread.currentThread() ? 2 : 1);
+            left(call, CallStream.LIVES | (call.methodThread == Thread.currentThread() ? CallStream.METHOD : 0));
         }
         ResponseCache.Entry entry = call.remembered;
         if (entry == null) {
@@ -569,7 +578,9 @@ final class ServerConnection extends CallConnection {
 
     @Override
     void onMessage(CallStream call) {
-        server.heardOf(call);
+        if (!call.needsWhole) {
+            server.heardOf(call);
+        }
         if (server.isFull(this)) {
             call.finish(Code.RESOURCE_EXHAUSTED, "the server has far too many bytes of requests that it has not read",
                     null, null);

@@ -52,7 +52,7 @@ class FramesTogetherTest {
 
     private static CallServer serve() throws IOException {
         return CallServer.over(EndpointCarrier.listen(anyPort(), MAX_MESSAGE), name -> new CallMethod.Begun(
-                call -> call.finish(Code.OK, "", null, call.poll())), CallServer.Settings.DEFAULT);
+                call -> call.finish(Code.OK, "", null, call.poll()), false), CallServer.Settings.DEFAULT);
     }
 
     private static Carrier greeted(CallServer server) throws IOException {

@@ -7,19 +7,31 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import io.grpc.MethodDescriptor;
+import io.grpc.Server;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.stub.ServerCalls;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -29,6 +41,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.endpoint.LocalRegion;
 import org.rdmasockets.endpoint.RdmaEndpoint;
+import org.rdmasockets.grpc.RdmaServerBuilder;
 import org.rdmasockets.rpc.RpcClient;
 import org.rdmasockets.rpc.RpcClientCall;
 import org.rdmasockets.rpc.RpcException;
@@ -219,6 +232,84 @@ class HostileFrameTest {
             assertTrue(server.calls() >= 2, "one that was heard, or hears much, has ended");
             assertAnswers("the silent calls", honest);
         }
+    }
+
+    /**
+     * A method of gRPC with one request takes it when nothing follows: until then it is counted with all that is
+     * unread, also where it is short and would be long when unpacked, and its place is for others that want it.
+     */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aRequestThatIsNotWholeStaysWhereItIsCounted(boolean virtual) throws Exception {
+        AtomicInteger taken = new AtomicInteger();
+        int most = 8;
+        ServerServiceDefinition service = ServerServiceDefinition.builder("held").addMethod(bytesMethod(taken),
+                ServerCalls.asyncUnaryCall((request, answers) -> {
+                    answers.onNext(request);
+                    answers.onCompleted();
+                })).build();
+        try (ExecutorService own = Executors.newCachedThreadPool()) {
+            Server server = RdmaServerBuilder.forAddress(anyPort()).executor(virtual ? null : own)
+                    .maxConcurrentCalls(most).addService(service).build().start();
+            try (Carrier stranger = dial("sharedmemory", local(server)); Carrier honest = dial("sharedmemory",
+                    local(server))) {
+                stranger.send(hello(), Long.MAX_VALUE);
+                for (int i = 0; i < Shares.of(most); i++) {
+                    Frame call = new Frame(Frame.CALL, 0, i, PING);
+                    call.text = "held/one";
+                    stranger.send(call, Long.MAX_VALUE);
+                }
+                honest.send(hello(), Long.MAX_VALUE);
+                assertEquals(Frame.HELLO, honest.receive(Long.MAX_VALUE).kind);
+                Await.until("one that is not whole has had its second", () -> {
+                    Frame call = new Frame(Frame.CALL, Frame.LAST, 0, PING);
+                    call.text = "held/one";
+                    honest.send(call, Long.MAX_VALUE);
+                    return honest.receive(Long.MAX_VALUE).code == Code.OK;
+                });
+                assertEquals(1, taken.get(), "requests that the server has taken");
+            } finally {
+                server.shutdownNow();
+            }
+        }
+    }
+
+    /** The kernel names the user; the peer names its address, and might name another one each time. */
+    @Test
+    void overSharedMemoryAPeerIsCountedByItsUser() throws Exception {
+        OptionalInt own = OptionalInt.of((Integer) Files.getAttribute(Path.of("/proc/self"), "unix:uid"));
+        try (Carrier.Listener listener = listen("sharedmemory");
+                Carrier client = dial("sharedmemory", listener.localAddress());
+                Carrier served = listener.accept()) {
+            assertEquals(own, served.countedAs());
+            assertEquals(own, client.countedAs());
+        }
+    }
+
+    private static InetSocketAddress local(Server server) {
+        return (InetSocketAddress) server.getListenSockets().getFirst();
+    }
+
+    /** A method with one request and one answer, which are bytes; counts the requests that it takes. */
+    private static MethodDescriptor<byte[], byte[]> bytesMethod(AtomicInteger taken) {
+        MethodDescriptor.Marshaller<byte[]> bytes = new MethodDescriptor.Marshaller<>() {
+            @Override
+            public InputStream stream(byte[] message) {
+                return new ByteArrayInputStream(message);
+            }
+
+            @Override
+            public byte[] parse(InputStream message) {
+                taken.incrementAndGet();
+                try {
+                    return message.readAllBytes();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            }
+        };
+        return MethodDescriptor.newBuilder(bytes, bytes).setType(MethodDescriptor.MethodType.UNARY)
+                .setFullMethodName("held/one").build();
     }
 
     /** A client that is gone comes back for an answer, but not for a stream of them. */
