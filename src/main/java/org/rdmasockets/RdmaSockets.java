@@ -51,10 +51,10 @@ public final class RdmaSockets {
     }
 
     /**
-     * Registers the management bean {@link TransportsMXBean} with the platform's MBean server now, unless that was done
-     * before. Sockets have it registered by themselves in their first seconds: only a program of endpoints alone, or
-     * one that wants the bean at once, has to call this. Does nothing where module {@code java.management} is missing;
-     * a failure is a warning in the log. Any thread may call. <em>May block</em>, for some hundred milliseconds.
+     * Registers the management bean {@link TransportsMXBean} with the platform's MBean server, unless that was done
+     * before. With {@code -Dorg.rdmasockets.mxbean=true} the first socket of the process does so. Does nothing where
+     * module {@code java.management} is missing; a failure is a warning in the log. Any thread may call.
+     * <em>May block</em>, for some hundred milliseconds.
      */
     public static void registerMXBean() {
         TransportsBean.register();

@@ -3,11 +3,11 @@ package org.rdmasockets;
 import java.util.Map;
 
 /**
- * The connections of this process, for operators: a management bean with the name {@value #NAME}. It registers itself
- * with the platform's MBean server, in the background, about five seconds after the first socket was made; where module
- * {@code java.management} is missing there is none. A second copy of the library in the process, such as the agent's
- * beside the program's own, has a further key, {@code copy=2}. A program of endpoints alone calls
- * {@link RdmaSockets#registerMXBean()}.
+ * The connections of this process, for operators: a management bean with the name {@value #NAME}.
+ * {@link RdmaSockets#registerMXBean()} registers it with the platform's MBean server, or, with
+ * {@code -Dorg.rdmasockets.mxbean=true}, the first socket that is made; where module {@code java.management} is missing
+ * there is none. A second copy of the library in the process, such as the agent's beside the program's own, has a
+ * further key, {@code copy=2}.
  *
  * <p>All numbers are those of {@link TransportCounters}, as they are when they are asked for.
  *

@@ -97,7 +97,7 @@ public final class RdmaSocketImpl extends SocketImpl {
             }
             state = State.UNCONNECTED;
         }
-        TransportsBean.expect();
+        TransportsBean.registerIfAsked();
     }
 
     /** "Socket closed" for every operation after close. */

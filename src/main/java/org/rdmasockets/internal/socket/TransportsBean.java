@@ -4,8 +4,6 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.ToLongFunction;
 import javax.management.InstanceAlreadyExistsException;
 import javax.management.JMException;
@@ -14,48 +12,33 @@ import javax.management.ObjectName;
 import org.rdmasockets.Transport;
 import org.rdmasockets.TransportCounters;
 import org.rdmasockets.TransportsMXBean;
+import org.rdmasockets.internal.connection.Property;
 import org.rdmasockets.internal.connection.TransportStatistics;
-import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.log.Log;
 
-/**
- * The management bean, and the thread that registers it. Registering loads hundreds of classes, so it waits until a
- * process has had its first sockets for a while: one that ends before does without.
- */
-public final class TransportsBean implements TransportsMXBean, Runnable {
+/** The management bean. To register it loads hundreds of classes, so that is done only where it is asked for. */
+public final class TransportsBean implements TransportsMXBean {
     /** All that there may be, as operators know them. */
     private static final Transport[] TRANSPORTS = {Transport.SHARED_MEMORY, Transport.IBVERBS, Transport.TCP};
     private static final Log LOG = new Log(TransportsBean.class);
-    private static final long DELAY_NANOS = TimeUnit.SECONDS.toNanos(5);
     /** More copies of the library in one process have no bean. */
     private static final int MOST_COPIES = 64;
     /** The bean was registered, or refused; changed under the class. */
     private static boolean registered;
-    /** A thread is on its way to register the bean; two may be. */
-    private static volatile boolean expected;
+    /** The bean is wanted as soon as there is a socket. */
+    private static volatile boolean asked = Property.flag("mxbean");
 
-    /** Has the bean registered some time soon, if this is the first call. Never throws: a later call tries again. */
-    static void expect() {
-        if (!expected) {
-            expected = true;
+    /** A socket is made: registers the bean if the property says so. After an Error a later socket tries again. */
+    static void registerIfAsked() {
+        if (asked) {
+            asked = false; // whatever it makes may make sockets
+            boolean done = false;
             try {
-                LibraryThreads.unstarted("rdma-mxbean", new TransportsBean()).start();
-            } catch (Error e) {
-                expected = false;
+                register();
+                done = true;
+            } finally {
+                asked = !done;
             }
-        }
-    }
-
-    @Override
-    public void run() {
-        long end = System.nanoTime() + DELAY_NANOS;
-        for (long left = DELAY_NANOS; left > 0; left = end - System.nanoTime()) {
-            LockSupport.parkNanos(left);
-        }
-        try {
-            register();
-        } catch (Error e) {
-            expected = false; // no memory, perhaps: a later socket tries again
         }
     }
 
