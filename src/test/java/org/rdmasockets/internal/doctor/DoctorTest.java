@@ -1,6 +1,7 @@
 package org.rdmasockets.internal.doctor;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonElement;
@@ -17,9 +18,11 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -28,6 +31,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.rdmasockets.RdmaServerSocket;
 import org.rdmasockets.Transport;
@@ -215,6 +219,30 @@ class DoctorTest {
                     pinged.text);
         }
         assertTrue(routes.get("ibverbs").has("failure"), pinged.text);
+    }
+
+    /** No timeout of a socket ends a write: the client's writes go on until the server gives its connection up. */
+    @Test
+    @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void anEchoOfAClientThatReadsNothingEnds() throws Exception {
+        PipedInputStream said = new PipedInputStream();
+        PrintStream out = new PrintStream(new PipedOutputStream(said), true, StandardCharsets.UTF_8);
+        Thread.ofPlatform().daemon().start(() -> {
+            try {
+                new EchoServer(0, out, Duration.ofMillis(200)).serve();
+            } catch (IOException e) {
+                out.println(e);
+            }
+        });
+        String line = new BufferedReader(new InputStreamReader(said, StandardCharsets.UTF_8)).readLine();
+        try (Socket client = new Socket(InetAddress.getLoopbackAddress(), Integer.parseInt(line.split(" ")[3]))) {
+            byte[] block = new byte[1 << 16];
+            assertThrows(SocketException.class, () -> {
+                while (true) {
+                    client.getOutputStream().write(block);
+                }
+            });
+        }
     }
 
     /** A server that sends something else, and one that closes. */
