@@ -51,6 +51,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private final Thread maker;
     private final SerialTask task;
     private final Runnable endForWant = this::endForWant;
+    private final Runnable telling = this::news;
     private final AtomicLong requested = new AtomicLong();
     private final Context.CancellationListener cancellation = this::contextCancelled;
     /** Set by start. */
@@ -91,11 +92,13 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private byte[] answer;
     private RpcException failure;
 
-    /** Frames that wait to be sent; its monitor guards it, also while they are sent, and all below. */
+    /** Frames that wait to be sent, or are; its monitor guards it, and all below. */
     final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
     private boolean halfClosed;
-    /** A thread sends what is in the outbox, and waits for room in the connection. */
+    /** A thread sends what is in the outbox, so that no other does. */
     private boolean sending;
+    /** Whether another one would have sent since it began. */
+    private boolean sendAgain;
     /** Whether headers are complete, so that the call may begin. */
     private boolean mayBegin;
 
@@ -126,15 +129,19 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             end(refused == null ? Status.UNAVAILABLE.withDescription("Channel shutdown invoked") : refused);
             return;
         }
-        context.addListener(cancellation, Runnable::run);
-        CallCredentials credentials = options.getCredentials();
-        if (credentials == null) {
-            mayBegin(more);
-        } else {
-            if (deadline != null) {
-                deadline.runOnExpiration(() -> end(tooLate()), RdmaServer.Deadlines.SCHEDULER);
+        try {
+            context.addListener(cancellation, Runnable::run);
+            CallCredentials credentials = options.getCredentials();
+            if (credentials == null) {
+                mayBegin(more);
+            } else {
+                if (deadline != null) {
+                    deadline.runOnExpiration(() -> end(tooLate()), RdmaServer.Deadlines.SCHEDULER);
+                }
+                ask(credentials, more);
             }
-            ask(credentials, more);
+        } catch (RuntimeException | Error e) { // the channel waits for its end
+            endBy("", e);
         }
     }
 
@@ -254,16 +261,42 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             return;
         }
         Making waiting = this::makeWaiting; // here: what the thread's first step lacks memory for would never be told
-        Thread thread = Thread.ofVirtual().name("rdma-grpc-begin").unstarted(() -> make(waiting));
+        Thread thread = Thread.ofVirtual().name("rdma-grpc-begin").unstarted(() -> beginWaiting(waiting));
         beginner = thread; // before cut is read: pairs with end
         try {
             thread.start();
         } catch (Error e) {
+            beginner = null;
             endBy("", e);
             return;
         }
         if (cut != null) {
-            thread.interrupt();
+            interruptBeginner();
+        }
+    }
+
+    private void beginWaiting(Making waiting) {
+        try {
+            make(waiting);
+        } finally {
+            synchronized (this) {
+                beginner = null; // nothing interrupts this thread any more
+            }
+            Thread.interrupted();
+            LibraryThreads.insist(telling);
+        }
+    }
+
+    private synchronized void interruptBeginner() {
+        if (beginner != null) {
+            beginner.interrupt();
+        }
+    }
+
+    /** Has the task look, but not on a thread that may be interrupted: that could run the listener. It looks later. */
+    private void news() {
+        if (Thread.currentThread() != beginner) {
+            task.schedule();
         }
     }
 
@@ -328,7 +361,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (unary) {
             pending = channel.client.tryBegin(name, request(), how, this::onPendingEnd);
         } else {
-            stream = channel.client.tryOpen(name, how, task::schedule);
+            stream = channel.client.tryOpen(name, how, this::news);
         }
         return begun();
     }
@@ -338,7 +371,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (unary) {
             pending = channel.client.begin(name, request(), how, this::onPendingEnd);
         } else {
-            stream = channel.client.open(name, how, task::schedule);
+            stream = channel.client.open(name, how, this::news);
         }
         return begun();
     }
@@ -350,13 +383,13 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (cut != null) {
             cancelCall();
         }
-        task.schedule();
+        news();
         return true;
     }
 
     private void onPendingEnd() {
         pendingEnded = true;
-        task.schedule();
+        news();
     }
 
     /** For a blocking stub: its thread waits here, and reads the connection itself meanwhile. */
@@ -379,7 +412,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             }
         }
         collect(made);
-        task.schedule();
+        news();
         return true;
     }
 
@@ -405,7 +438,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
         requested.addAndGet(messages);
         if (listener != null && (!unary || collected)) {
-            task.schedule();
+            news();
         }
     }
 
@@ -428,7 +461,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             cancelCall();
         } finally {
             if (listener != null) {
-                task.schedule();
+                news();
             }
         }
     }
@@ -436,16 +469,13 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private void cancelCall() {
         RpcPending made = pending;
         RpcClientCall open = stream;
-        Thread waiting = beginner;
         if (made != null) {
             made.cancel();
         }
         if (open != null) {
             open.cancel();
         }
-        if (waiting != null) {
-            waiting.interrupt();
-        }
+        interruptBeginner();
     }
 
     private void checkOpen() {
@@ -487,7 +517,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             if (!isReady()) {
                 toldReady = false;
                 if (isReady()) {
-                    task.schedule();
+                    news();
                 }
             }
         }
@@ -518,27 +548,53 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (open == null) {
             return;
         }
-        RpcException failed = null;
-        synchronized (outbox) {
-            try {
-                while (!sending && !outbox.isEmpty() && open.hasRoom()) {
-                    if (open.trySend(outbox.peek())) {
+        boolean goesOn = true;
+        while (goesOn) {
+            byte[] next;
+            synchronized (outbox) {
+                if (sending) {
+                    sendAgain = true;
+                    return;
+                }
+                sendAgain = false;
+                next = open.hasRoom() ? outbox.peek() : null;
+                if (next == null && !(halfClosed && outbox.isEmpty())) {
+                    return;
+                }
+                sending = true;
+            }
+            goesOn = flush(open, next);
+        }
+    }
+
+    /** Sends a message, or if there is none that none follows; without a lock: listeners may hear of it at once. */
+    private boolean flush(RpcClientCall open, byte[] next) {
+        boolean sent = false;
+        boolean goesOn = false;
+        boolean handedOn = false;
+        try {
+            if (next == null) {
+                open.halfClose();
+            } else if (open.trySend(next)) {
+                sent = true;
+            } else {
+                Thread.ofVirtual().name("rdma-grpc-send").start(() -> sendAll(open));
+                handedOn = true;
+            }
+        } catch (RpcException e) {
+            sendFailed(open, e);
+        } finally {
+            if (!handedOn) {
+                synchronized (outbox) {
+                    if (sent) {
                         outbox.poll();
-                    } else {
-                        Thread.ofVirtual().name("rdma-grpc-send").start(() -> sendAll(open));
-                        sending = true;
                     }
+                    sending = false;
+                    goesOn = sent || sendAgain;
                 }
-                if (halfClosed && outbox.isEmpty()) {
-                    open.halfClose();
-                }
-            } catch (RpcException e) {
-                failed = e; // the listener may run at once, and not under this lock
             }
         }
-        if (failed != null) {
-            sendFailed(open, failed);
-        }
+        return goesOn;
     }
 
     /** A message was not sent: it is too long, or the call is over, and then the listener is told of that. */
@@ -564,7 +620,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             synchronized (outbox) {
                 sending = false;
             }
-            task.schedule(); // and flushes: there may be room since this was looked at
+            news(); // and flushes: there may be room since this was looked at
         }
     }
 

@@ -16,6 +16,7 @@ import io.grpc.internal.ClientStream;
 import io.grpc.internal.ClientStreamListener;
 import io.grpc.internal.InsightBuilder;
 import java.io.InputStream;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A call of a channel of gRPC's core, as a call of the channel that is its connection. */
 final class CoreStream implements ClientStream {
@@ -36,6 +37,7 @@ final class CoreStream implements ClientStream {
     private final MethodDescriptor<?, ?> method;
     private final Metadata headers;
     private CallOptions options;
+    private final AtomicBoolean ended = new AtomicBoolean();
     /** Set by start. */
     private volatile ChannelCall<InputStream, InputStream> call;
 
@@ -102,6 +104,18 @@ final class CoreStream implements ClientStream {
         ChannelCall<InputStream, InputStream> made = new ChannelCall<>(transport.channel(), bytes, options);
         call = made;
         transport.begins();
+        boolean started = false;
+        try {
+            start(made, listener);
+            started = true;
+        } finally {
+            if (!started) {
+                end();
+            }
+        }
+    }
+
+    private void start(ChannelCall<InputStream, InputStream> made, ClientStreamListener listener) {
         made.start(new ClientCall.Listener<>() {
             @Override
             public void onHeaders(Metadata arrived) {
@@ -129,10 +143,17 @@ final class CoreStream implements ClientStream {
                     listener.closed(status, made.isBegun() ? ClientStreamListener.RpcProgress.PROCESSED
                             : ClientStreamListener.RpcProgress.REFUSED, trailers);
                 } finally {
-                    transport.ends();
+                    end();
                 }
             }
         }, headers);
+    }
+
+    /** The transport has one stream less, once. */
+    private void end() {
+        if (ended.compareAndSet(false, true)) {
+            transport.ends();
+        }
     }
 
     // After it.

@@ -37,6 +37,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
+import org.rdmasockets.internal.rpc.call.QuickWatcher;
 import org.rdmasockets.rpc.RpcClient;
 import org.rdmasockets.rpc.RpcMetadata;
 
@@ -71,7 +72,7 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
     RdmaChannel(Function<Consumer<RpcClient.Connectivity>, RpcClient> client, Settings settings,
             List<ClientInterceptor> interceptors, UnaryOperator<Channel> wrapper) {
         this.settings = settings;
-        this.client = client.apply(this::clientIs);
+        this.client = client.apply((QuickWatcher<RpcClient.Connectivity>) this::clientIs);
         id = InternalLogId.allocate(ManagedChannel.class, settings.authority());
         ownHeaders = RpcMetadata.of(List.of(Encoding.entry(Encoding.AUTHORITY, settings.authority()),
                 Encoding.entry("user-agent", settings.userAgent())));
@@ -144,14 +145,15 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
         changed.forEach(this::tell);
     }
 
-    /** Runs a callback, and not on this thread, which others may need. */
+    /** Runs a callback, and neither that nor its executor on this thread, which may hold the client's locks. */
     private void tell(Runnable callback) {
-        Executor where = settings.executor() == Encoding.DIRECT ? Encoding.VIRTUAL : settings.executor();
-        try {
-            where.execute(callback);
-        } catch (RejectedExecutionException | Error e) { // it takes no more, or has no thread
-            Encoding.VIRTUAL.execute(callback);
-        }
+        Encoding.VIRTUAL.execute(() -> {
+            try {
+                settings.executor().execute(callback);
+            } catch (RejectedExecutionException | OutOfMemoryError e) { // it takes no more, or has no thread
+                callback.run();
+            }
+        });
     }
 
     @Override

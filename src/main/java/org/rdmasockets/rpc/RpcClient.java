@@ -7,6 +7,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
@@ -16,6 +17,8 @@ import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.internal.lock.CallerLock;
 import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
+import org.rdmasockets.internal.log.LimitedLog;
+import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.Carrier;
 import org.rdmasockets.internal.rpc.call.ClientConnection;
@@ -23,6 +26,7 @@ import org.rdmasockets.internal.rpc.call.Code;
 import org.rdmasockets.internal.rpc.call.EndpointCarrier;
 import org.rdmasockets.internal.rpc.call.Frame;
 import org.rdmasockets.internal.rpc.call.MessageTooLong;
+import org.rdmasockets.internal.rpc.call.QuickWatcher;
 import org.rdmasockets.internal.rpc.session.SessionHub;
 
 /**
@@ -39,6 +43,8 @@ public final class RpcClient implements AutoCloseable {
     private static final long ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(30);
     /** After so many bytes of answers a client that has nothing under way says that it has them. */
     private static final long UNSAID_BYTES = 16 << 10;
+
+    private static final LimitedLog WATCHERS = new LimitedLog(new Log(RpcClient.class));
 
     private final Connector connector;
     private final int maxMessage;
@@ -112,7 +118,8 @@ public final class RpcClient implements AutoCloseable {
         this.connector = connector;
         maxMessage = settings.maxMessage;
         retryNanos = NanoTimes.nanos(settings.retryTime);
-        watcher = settings.watcher;
+        watcher = settings.watcher == null || settings.watcher instanceof QuickWatcher<?> ? settings.watcher
+                : inTurn(settings.watcher);
         new SecureRandom().nextBytes(identity);
     }
 
@@ -443,6 +450,37 @@ public final class RpcClient implements AutoCloseable {
         return connection != null && connection.isOpen();
     }
 
+    /** A watcher of the application, told on a thread of its own and of one state after the other: locks are held here. */
+    private Consumer<Connectivity> inTurn(Consumer<Connectivity> told) {
+        ArrayDeque<Connectivity> untold = new ArrayDeque<>(); // guarded by stateLock
+        return now -> {
+            if (untold.isEmpty()) {
+                Thread.ofVirtual().name("rdma-rpc-state").start(() -> tellAll(untold, told)); // waits for stateLock
+            }
+            untold.add(now);
+        };
+    }
+
+    private void tellAll(ArrayDeque<Connectivity> untold, Consumer<Connectivity> told) {
+        boolean more = true;
+        while (more) {
+            Connectivity next;
+            synchronized (stateLock) {
+                next = untold.getFirst();
+            }
+            try {
+                told.accept(next);
+            } catch (RuntimeException | Error e) {
+                WATCHERS.warn("a watcher of a client's connection has failed", e);
+            } finally {
+                synchronized (stateLock) {
+                    untold.removeFirst();
+                    more = !untold.isEmpty();
+                }
+            }
+        }
+    }
+
     /** Tells the watcher of a state, unless it was the last one. */
     private void tell(Connectivity now) {
         if (watcher == null) {
@@ -744,8 +782,7 @@ public final class RpcClient implements AutoCloseable {
          * Tells of each change of the connection's state, one at a time, in their order, also between calls. Without
          * this, none is told.
          *
-         * @param told gets the new state, on a thread that others need: it neither blocks nor throws, nor calls the
-         *        client
+         * @param told gets the new state, on a thread of its own, perhaps when it is not the present one any more
          * @return this
          */
         public Builder onState(Consumer<Connectivity> told) {

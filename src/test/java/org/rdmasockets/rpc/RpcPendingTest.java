@@ -18,6 +18,9 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -329,6 +332,27 @@ class RpcPendingTest {
         assertEquals(before + 1, attempts.get());
     }
 
+    /** It is told without a lock, so that it may wait, and call the client. */
+    @Test
+    void aWatcherOfTheApplicationHoldsNoCallUp() throws Exception {
+        target = serve();
+        CountDownLatch maySee = new CountDownLatch(1);
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Future<RpcClient> made = threads.submit(() -> RpcClient.builder().onState(state -> {
+                try {
+                    maySee.await();
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+            }).connect(this::connect));
+            try {
+                made.get(40, TimeUnit.SECONDS).close();
+            } finally {
+                maySee.countDown();
+            }
+        }
+    }
+
     @Test
     void aTryThatWouldHaveToWaitBeginsNothing() throws Exception {
         RpcServer server = serve(RpcServer.builder().maxCallsPerConnection(2));
@@ -357,6 +381,7 @@ class RpcPendingTest {
         assertNull(client.tryBegin("run", REQUEST, RpcOptions.DEFAULT, told::incrementAndGet));
         assertNull(client.tryOpen("run", RpcOptions.DEFAULT, told::incrementAndGet));
         assertThrows(IOException.class, () -> client.connect(Duration.ofSeconds(1)));
+        Await.until("it has told all", () -> states.size() >= 5, states::toString);
         assertEquals(List.of(RpcClient.Connectivity.CONNECTING, RpcClient.Connectivity.READY,
                 RpcClient.Connectivity.IDLE, RpcClient.Connectivity.CONNECTING, RpcClient.Connectivity.FAILED), states);
     }

@@ -1,0 +1,186 @@
+package org.rdmasockets.grpc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ClientStreamTracer;
+import io.grpc.ConnectivityState;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import io.grpc.testing.integration.EmptyProtos.Empty;
+import io.grpc.testing.integration.Messages.StreamingOutputCallRequest;
+import io.grpc.testing.integration.Messages.StreamingOutputCallResponse;
+import io.grpc.testing.integration.TestServiceGrpc;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmasockets.interop.TestBed;
+
+/** What an application hangs in runs without locks and interrupts of the library, and costs one call if it fails. */
+@Timeout(value = 3, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class CallbacksTest {
+    private Server server;
+    private ManagedChannel channel;
+
+    private void serve(TestServiceGrpc.TestServiceImplBase service, Executor executor) throws Exception {
+        server = RdmaServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+                .executor(executor).addService(service).build().start();
+    }
+
+    private RdmaChannelBuilder channel() {
+        return RdmaChannelBuilder.forAddress("127.0.0.1", server.getPort());
+    }
+
+    private TestServiceGrpc.TestServiceBlockingStub stub() {
+        return TestServiceGrpc.newBlockingStub(channel).withDeadlineAfter(TestBed.PATIENCE_MILLIS,
+                TimeUnit.MILLISECONDS);
+    }
+
+    private static <T> T get(CompletableFuture<T> future) throws Exception {
+        return future.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    @AfterEach
+    void end() throws Exception {
+        if (channel != null) {
+            channel.shutdownNow();
+            assertTrue(channel.awaitTermination(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS), "the channel ends");
+        }
+        server.shutdownNow();
+    }
+
+    /** The thread that waits for a connection is interrupted when its call is cancelled, but not in a callback. */
+    @Test
+    void aCallbackOfADirectExecutorIsNotInterrupted() throws Exception {
+        serve(new TestService(), null);
+        channel = channel().directExecutor().build();
+        CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        ClientCall<StreamingOutputCallRequest, StreamingOutputCallResponse> call =
+                channel.newCall(TestServiceGrpc.getFullDuplexCallMethod(), CallOptions.DEFAULT);
+        call.start(new ClientCall.Listener<>() {
+            @Override
+            public void onReady() {
+                inside.countDown();
+                try {
+                    mayEnd.await();
+                    interrupted.complete(Thread.currentThread().isInterrupted());
+                } catch (InterruptedException e) {
+                    interrupted.complete(true);
+                }
+            }
+        }, new Metadata());
+        assertTrue(inside.await(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS), "the call is ready");
+        call.cancel("in its callback", null);
+        mayEnd.countDown();
+        assertFalse(get(interrupted), "the callback was interrupted");
+    }
+
+    /** It would hold up all calls that wait for the connection. */
+    @Test
+    void theExecutorOfAChannelIsAskedWithoutALockOfTheClient() throws Exception {
+        serve(new TestService(), null);
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        CountDownLatch asked = new CountDownLatch(1);
+        Runnable changed = () -> { };
+        channel = channel().executor(task -> {
+            if (task == changed) {
+                asked.countDown();
+                try {
+                    mayEnd.await();
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+            }
+            Thread.startVirtualThread(task);
+        }).build();
+        channel.notifyWhenStateChanged(ConnectivityState.IDLE, changed);
+        try {
+            assertEquals(Empty.getDefaultInstance(), stub().emptyCall(Empty.getDefaultInstance()));
+            assertTrue(asked.await(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS), "the executor was asked");
+        } finally {
+            mayEnd.countDown();
+        }
+    }
+
+    /** An executor that waits for another thread, which asks the call: both would wait for ever. */
+    @Test
+    void theExecutorOfAServerIsAskedWithoutALockOfTheCall() throws Exception {
+        AtomicReference<ServerCallStreamObserver<StreamingOutputCallResponse>> call = new AtomicReference<>();
+        CompletableFuture<Boolean> answered = new CompletableFuture<>();
+        serve(new TestServiceGrpc.TestServiceImplBase() {
+            @Override
+            public void streamingOutputCall(StreamingOutputCallRequest request,
+                    StreamObserver<StreamingOutputCallResponse> answers) {
+                call.set((ServerCallStreamObserver<StreamingOutputCallResponse>) answers);
+                Thread.ofPlatform().daemon().name("answerer").start(answers::onCompleted);
+            }
+        }, task -> {
+            if (Thread.currentThread().getName().equals("answerer")) {
+                CompletableFuture<Boolean> other = new CompletableFuture<>();
+                Thread.ofPlatform().daemon().start(() -> other.complete(call.get().isReady()));
+                try {
+                    other.get(10, TimeUnit.SECONDS);
+                    answered.complete(true);
+                } catch (Exception e) {
+                    answered.complete(false);
+                }
+            }
+            Thread.startVirtualThread(task);
+        });
+        channel = channel().build();
+        stub().streamingOutputCall(StreamingOutputCallRequest.getDefaultInstance()).forEachRemaining(answer -> { });
+        assertTrue(get(answered), "another thread could not ask the call meanwhile");
+    }
+
+    /** The channel, and the connection of a channel of gRPC's core, would wait for its end for ever. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aCallThatCannotStartEndsAndItsChannelCanEnd(boolean core) throws Exception {
+        serve(new TestService(), null);
+        channel = core ? RdmaChannelBuilder.forTarget("rdma:///127.0.0.1:" + server.getPort()).build()
+                : channel().build();
+        ClientStreamTracer.Factory fails = new ClientStreamTracer.Factory() {
+            @Override
+            public ClientStreamTracer newClientStreamTracer(ClientStreamTracer.StreamInfo info, Metadata headers) {
+                return new ClientStreamTracer() {
+                    @Override
+                    public void outboundHeaders() {
+                        throw new IllegalStateException("the test's");
+                    }
+                };
+            }
+        };
+        CompletableFuture<Status> end = new CompletableFuture<>();
+        ClientCall<Empty, Empty> call = channel.newCall(TestServiceGrpc.getEmptyCallMethod(),
+                CallOptions.DEFAULT.withStreamTracerFactory(fails));
+        call.start(new ClientCall.Listener<>() {
+            @Override
+            public void onClose(Status status, Metadata trailers) {
+                end.complete(status);
+            }
+        }, new Metadata());
+        call.request(2);
+        call.sendMessage(Empty.getDefaultInstance());
+        call.halfClose();
+        assertEquals(Status.Code.INTERNAL, get(end).getCode());
+        assertEquals(Empty.getDefaultInstance(), stub().emptyCall(Empty.getDefaultInstance()));
+    }
+}
