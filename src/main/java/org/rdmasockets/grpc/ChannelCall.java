@@ -338,7 +338,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private void endForWant() {
         end(NO_ROOM);
         if (listener != null) {
-            task.schedule(); // the end may have been cut short there
+            news(); // the end may have been cut short there
         }
     }
 
