@@ -34,8 +34,7 @@ class IbverbsProviderTest {
     void aProcessorWithOtherLayoutsIsRefused() {
         assertTrue(IbverbsAvailability.processorProblem("riscv64").orElseThrow().contains("not on riscv64"));
         assertEquals(Optional.empty(), IbverbsAvailability.processorProblem("amd64"));
-        String aarch64 = IbverbsAvailability.processorProblem("aarch64").orElseThrow();
-        assertTrue(aarch64.contains("not on aarch64, where none was ever tried"), aarch64);
+        assertEquals(Optional.empty(), IbverbsAvailability.processorProblem("aarch64"));
     }
 
     @Test
