@@ -132,8 +132,8 @@ public final class Engine implements AutoCloseable {
 
     /** Has the end of the process wait for this engine's connections. */
     private void endWithProcess() {
-        Rescues.onFirst(() -> LOG.warn("a timer found what a wake-up should have told, which is a fault of this library; "
-                + "report it with this: {}", Rescues.places()));
+        Rescues.onFirst(() -> LOG.warn("a timer found what a wake-up should have told, which is a fault of this "
+                + "library; report it with this: {}", Rescues.places()));
         try {
             Runtime.getRuntime().addShutdownHook(LibraryThreads.unstarted("rdma-exit", this::awaitDelivery));
         } catch (IllegalStateException e) {
