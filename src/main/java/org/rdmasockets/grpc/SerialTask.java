@@ -7,8 +7,8 @@ import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.StackRoom;
 
 /**
- * Runs the same body again and again on an executor, whenever there is news, never twice at a time. A body that finds no
- * memory runs anew: it remembers what it has begun.
+ * Runs the same body again and again on an executor, whenever there is news, never twice at a time. A body that finds
+ * no memory runs anew: it remembers what it has begun.
  */
 final class SerialTask implements Runnable {
     private final Runnable body;

@@ -450,7 +450,7 @@ public final class RpcClient implements AutoCloseable {
         return connection != null && connection.isOpen();
     }
 
-    /** A watcher of the application, told on a thread of its own and of one state after the other: locks are held here. */
+    /** A watcher of the application, told on a thread of its own of one state after the other: locks are held here. */
     private Consumer<Connectivity> inTurn(Consumer<Connectivity> told) {
         ArrayDeque<Connectivity> untold = new ArrayDeque<>(); // guarded by stateLock
         return now -> {

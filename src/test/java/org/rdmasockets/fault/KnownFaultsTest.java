@@ -160,7 +160,8 @@ class KnownFaultsTest {
         try {
             assertTrue(calls.start(false) && calls.serveCalls(), () -> "" + calls.complaints());
             calls.onlyCalls();
-            int found = calls.throwAt(true, Side.LIBRARY, Pattern.compile("CallServer\\.take|SessionHub\\.confirm"), BURST)
+            Pattern beginning = Pattern.compile("CallServer\\.take|SessionHub\\.confirm");
+            int found = calls.throwAt(true, Side.LIBRARY, beginning, BURST)
                     + calls.throwAt(false, Side.CALLER, Pattern.compile("ChannelCall\\.tellClose"), BURST);
             assertTrue(found > 5, "only so many points: " + found);
             assertEquals(List.of(), calls.complaints());

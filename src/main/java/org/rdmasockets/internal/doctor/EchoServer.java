@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.RdmaServerSocket;
 
 /**
- * Sends back all that comes, over every transport that there is. A connection ends on which nothing has come or gone for
- * 10 seconds, or 20 at most: its client is silent, or takes nothing.
+ * Sends back all that comes, over every transport that there is. A connection ends on which nothing has come or gone
+ * for 10 seconds, or 20 at most: its client is silent, or takes nothing.
  */
 final class EchoServer {
     private static final Duration IDLE = Duration.ofSeconds(10);
