@@ -46,6 +46,17 @@ public record Transport(String name, String reason) {
         return name.equals(other.name);
     }
 
+    // Written by hand, because the compiler's version spins classes in a JVM that starts.
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Transport that && name.equals(that.name) && reason.equals(that.reason);
+    }
+
+    @Override
+    public int hashCode() {
+        return name.hashCode() * 31 + reason.hashCode();
+    }
+
     /** {@return text for people, such as {@code tcp (ibverbs: This machine has no RDMA device ...)}} */
     @Override
     public String toString() {

@@ -32,6 +32,23 @@ public record QueuePairConfig(CompletionQueue sendQueue, CompletionQueue receive
         }
     }
 
+    // By hand, because what the compiler makes spins classes in a JVM that starts.
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof QueuePairConfig that && sendQueue.equals(that.sendQueue)
+                && receiveQueue.equals(that.receiveQueue) && maxSends == that.maxSends
+                && maxReceives == that.maxReceives && maxSendElements == that.maxSendElements
+                && maxReceiveElements == that.maxReceiveElements && maxInlineBytes == that.maxInlineBytes
+                && signalAll == that.signalAll;
+    }
+
+    @Override
+    public int hashCode() {
+        int queues = sendQueue.hashCode() * 31 + receiveQueue.hashCode();
+        int sizes = ((maxSends * 31 + maxReceives) * 31 + maxSendElements) * 31 + maxReceiveElements;
+        return ((queues * 31 + sizes) * 31 + maxInlineBytes) * 2 + (signalAll ? 1 : 0);
+    }
+
     /**
      * One queue for all completions, two gather elements, one scatter element, every request signalled: the simplest
      * that carries a byte stream.

@@ -81,6 +81,27 @@ public record StreamSettings(boolean immediateData, boolean emptyReceive, boolea
         }
     }
 
+    // By hand, because what the compiler makes spins classes in a JVM that starts.
+    @Override
+    public boolean equals(Object other) {
+        return this == other || other instanceof StreamSettings that && immediateData == that.immediateData
+                && emptyReceive == that.emptyReceive && receiverNotReadyRetry == that.receiverNotReadyRetry
+                && copiesAtPost == that.copiesAtPost && maxSends == that.maxSends && maxReceives == that.maxReceives
+                && sendBufferBytes == that.sendBufferBytes && receiveBufferBytes == that.receiveBufferBytes
+                && firstSendBytes == that.firstSendBytes && firstChunkBytes == that.firstChunkBytes
+                && maxWriteBytes == that.maxWriteBytes && maps == that.maps && flow == that.flow
+                && messageBytes == that.messageBytes;
+    }
+
+    @Override
+    public int hashCode() {
+        int capabilities = (immediateData ? 1 : 0) | (emptyReceive ? 2 : 0) | (receiverNotReadyRetry ? 4 : 0)
+                | (copiesAtPost ? 8 : 0) | flow.ordinal() << 4;
+        int queues = (maxSends * 31 + maxReceives) * 31 + maps;
+        int buffers = ((sendBufferBytes * 31 + receiveBufferBytes) * 31 + firstSendBytes) * 31 + firstChunkBytes;
+        return ((capabilities * 31 + queues) * 31 + buffers) * 31 + maxWriteBytes * 31 + messageBytes;
+    }
+
     private static void check(String name, int value, int least, int most) {
         if (value < least || value > most) {
             throw new IllegalArgumentException(name + " must be " + least + " to " + most + ": " + value);

@@ -41,4 +41,16 @@ record PeerId(int process, long inode, int user, long hub) {
             return false;
         }
     }
+
+    // By hand, because what the compiler makes spins classes in a JVM that starts.
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof PeerId peer && process == peer.process && inode == peer.inode && user == peer.user
+                && hub == peer.hub;
+    }
+
+    @Override
+    public int hashCode() {
+        return 31 * (31 * (31 * process + Long.hashCode(inode)) + user) + Long.hashCode(hub);
+    }
 }
