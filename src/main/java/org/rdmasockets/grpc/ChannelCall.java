@@ -72,7 +72,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private Decompressor decompressor;
     private volatile boolean toldReady;
     private boolean answered;
-    /** What has ended the call here; null while nothing has. */
+    /** The error that has ended the call here; null while there is none. */
     private Throwable failing;
     /** How it has ended, once it is over; the listener is told once. */
     private Status endStatus;

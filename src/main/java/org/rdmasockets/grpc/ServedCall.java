@@ -59,7 +59,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     /** The encodings that the client can read; null for gRPC's own. Set before the listener. */
     private String accepted;
 
-    /** What has ended the call at its server; null while nothing has. */
+    /** The error that has ended the call at its server; null while there is none. */
     private Throwable failing;
 
     // The words of the application; its threads only.

@@ -77,14 +77,46 @@ public final class Engine implements AutoCloseable {
      */
     volatile long coarseNanos = System.nanoTime();
 
+    /**
+     * The tasks that other threads do for this: one class, where each lambda would be one more that a first connect
+     * loads.
+     */
+    private final class Duty implements Runnable {
+        private static final int CONNECTION_EVENTS = 0;
+        private static final int DEVICE_EVENTS = 1;
+        private static final int TICK = 2;
+        private static final int EXIT = 3;
+        private static final int RESCUED = 4;
+
+        private final int kind;
+        private final Device device;
+
+        private Duty(int kind, Device device) {
+            this.kind = kind;
+            this.device = device;
+        }
+
+        @Override
+        public void run() {
+            switch (kind) {
+                case CONNECTION_EVENTS -> drainConnectionEvents();
+                case DEVICE_EVENTS -> drainDeviceEvents(device);
+                case TICK -> tick();
+                case RESCUED -> LOG.warn("a timer found what a wake-up should have told, which is a fault of this "
+                        + "library; report it with this: {}", Rescues.places());
+                default -> awaitDelivery();
+            }
+        }
+    }
+
     private Engine(VerbsProvider provider) throws VerbsException {
         this.provider = (TransportProvider) provider;
         mayBlock = this.provider.mayBlock();
         connectionManager = provider.createConnectionManager();
         EventPoller events = createEventPoller();
         poller = new CompletionPoller(events, PollerSettings.defaults().withTickMillis(TICK_MILLIS));
-        poller.addSource(connectionManager, this::drainConnectionEvents);
-        poller.tick(this::tick);
+        poller.addSource(connectionManager, new Duty(Duty.CONNECTION_EVENTS, null));
+        poller.tick(new Duty(Duty.TICK, null));
     }
 
     /** Without it there is no use for the connection manager; the next try makes a new one. */
@@ -132,10 +164,9 @@ public final class Engine implements AutoCloseable {
 
     /** Has the end of the process wait for this engine's connections. */
     private void endWithProcess() {
-        Rescues.onFirst(() -> LOG.warn("a timer found what a wake-up should have told, which is a fault of this "
-                + "library; report it with this: {}", Rescues.places()));
+        Rescues.onFirst(new Duty(Duty.RESCUED, null));
         try {
-            Runtime.getRuntime().addShutdownHook(LibraryThreads.unstarted("rdma-exit", this::awaitDelivery));
+            Runtime.getRuntime().addShutdownHook(LibraryThreads.unstarted("rdma-exit", new Duty(Duty.EXIT, null)));
         } catch (IllegalStateException e) {
             beginExit(); // the first socket is made by another shutdown hook, and each close waits by itself
         }
@@ -229,7 +260,7 @@ public final class Engine implements AutoCloseable {
         coarseNanos = System.nanoTime();
         connections.add(connection);
         if (watched.add(device)) {
-            poller.addSource(device, () -> drainDeviceEvents(device));
+            poller.addSource(device, new Duty(Duty.DEVICE_EVENTS, device));
             if (TransportSettings.CURRENT.numa()) {
                 poller.execute(this::stayNearDevices);
             }

@@ -97,13 +97,26 @@ public final class CompletionPoller implements AutoCloseable {
     /** Why this poller does nothing any more; also set by close. */
     private volatile Throwable failure;
 
+    /** The thread's task, and the callback of its event poller: one class, where two lambdas would be two. */
+    private final class Loop implements Runnable, Consumer<EventSource> {
+        @Override
+        public void run() {
+            CompletionPoller.this.run(this);
+        }
+
+        @Override
+        public void accept(EventSource source) {
+            drain(source);
+        }
+    }
+
     /** Starts the thread, which waits with events that are this poller's from now on: it closes them. */
     public CompletionPoller(EventPoller events, PollerSettings settings) {
         this.events = events;
         this.settings = settings;
         this.spinPolicy = new SpinPolicy(settings.processors(), null);
         growOnce();
-        this.thread = LibraryThreads.unstarted(settings.threadName(), this::run);
+        this.thread = LibraryThreads.unstarted(settings.threadName(), new Loop());
         this.thread.start();
     }
 
@@ -345,8 +358,7 @@ public final class CompletionPoller implements AutoCloseable {
         openInboxes.decrementAndGet();
     }
 
-    private void run() {
-        Consumer<EventSource> drain = this::drain;
+    private void run(Consumer<EventSource> drain) {
         Throwable cause = null;
         while (!closing && cause == null) {
             int troubledBefore = troubledRounds;

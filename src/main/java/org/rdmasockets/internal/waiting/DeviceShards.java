@@ -3,6 +3,7 @@ package org.rdmasockets.internal.waiting;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
@@ -17,7 +18,7 @@ import org.rdmasockets.verbs.VerbsException;
  * each side is kept; a second one is destroyed. All methods may block: the device makes and destroys queues in system
  * calls.
  */
-final class DeviceShards {
+final class DeviceShards implements Runnable, Predicate<CompletionQueue>, Consumer<CompletionQueue> {
     private static final Log LOG = new Log(DeviceShards.class);
     private static final int GROWTH = 4;
 
@@ -35,20 +36,32 @@ final class DeviceShards {
         this.device = device;
         this.nextEntries = poller.settings.firstQueueEntries();
         this.channel = device.createCompletionChannel();
-        channel.onPost(poller::onPost);
-        Consumer<CompletionQueue> taken = poller::onEvent;
-        poller.addSource(channel, () -> drain(taken));
+        channel.onPost(this);
+        poller.addSource(channel, this);
     }
 
     /** Poller thread: the channel has events. */
-    private void drain(Consumer<CompletionQueue> taken) {
+    @Override
+    public void run() {
         try {
-            channel.drainEvents(taken);
+            channel.drainEvents(this);
         } catch (VerbsException e) {
             // It would be reported ready for ever.
             poller.removeSource(channel);
             failAll(e);
         }
+    }
+
+    /** Poller thread: an event of a queue. */
+    @Override
+    public void accept(CompletionQueue queue) {
+        poller.onEvent(queue);
+    }
+
+    /** Any thread, which has made an event of a queue by a post. */
+    @Override
+    public boolean test(CompletionQueue queue) {
+        return poller.onPost(queue);
     }
 
     /** A shard with room for so many entries, a new one if need be; the other side's if it cannot be made. */
