@@ -17,8 +17,6 @@ import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.internal.lock.CallerLock;
 import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
-import org.rdmasockets.internal.log.LimitedLog;
-import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.Carrier;
 import org.rdmasockets.internal.rpc.call.ClientConnection;
@@ -43,8 +41,6 @@ public final class RpcClient implements AutoCloseable {
     private static final long ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(30);
     /** After so many bytes of answers a client that has nothing under way says that it has them. */
     private static final long UNSAID_BYTES = 16 << 10;
-
-    private static final LimitedLog WATCHERS = new LimitedLog(new Log(RpcClient.class));
 
     private final Connector connector;
     private final int maxMessage;
@@ -471,7 +467,8 @@ public final class RpcClient implements AutoCloseable {
             try {
                 told.accept(next);
             } catch (RuntimeException | Error e) {
-                WATCHERS.warn("a watcher of a client's connection has failed", e);
+                Thread me = Thread.currentThread();
+                me.getUncaughtExceptionHandler().uncaughtException(me, e);
             } finally {
                 synchronized (stateLock) {
                     untold.removeFirst();

@@ -31,7 +31,7 @@ public final class TransportsBean implements TransportsMXBean {
     /** A socket is made: registers the bean if the property says so. After an Error a later socket tries again. */
     static void registerIfAsked() {
         if (asked) {
-            asked = false; // whatever it makes may make sockets
+            asked = false; // first: what follows may make sockets
             boolean done = false;
             try {
                 register();

@@ -47,6 +47,7 @@ final class ExploredClasses extends ClassLoader {
             "SmallMutex.isHeldByCurrentThread", "PaddedLock.lock", "PaddedLock.unlock", "PaddedLock.tryLock",
             "PaddedLock.isHeldByCurrentThread", "MpscGrowableVarHandleUnpaddedArrayQueue.offer",
             "MpscGrowableVarHandleUnpaddedArrayQueue.relaxedPoll", "MpscGrowableVarHandleUnpaddedArrayQueue.isEmpty",
+            "MpscGrowableVarHandleUnpaddedArrayQueue.relaxedPeek",
             "LockSupport.park", "LockSupport.parkNanos", "LockSupport.unpark", "System.nanoTime", "EventPoller.await",
             "LibraryThreads.unstarted", "Thread.isVirtual");
 

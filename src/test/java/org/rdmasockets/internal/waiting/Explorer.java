@@ -600,17 +600,26 @@ public final class Explorer {
 
     /** {@code relaxedPoll} of a queue of JCTools. */
     public static Object relaxedPoll(Object queue) {
+        Object first = first(queue, true);
+        if (first != null) {
+            state(queue, QueueState::new).places.remove();
+        }
+        return first;
+    }
+
+    /** {@code relaxedPeek} of a queue of JCTools. */
+    public static Object relaxedPeek(Object queue) {
+        return first(queue, false);
+    }
+
+    private static Object first(Object queue, boolean takes) {
         Runner me = me();
         if (me != null) {
             seeOwn(me, queue);
-            current.use(me, queue, "queue", true);
+            current.use(me, queue, "queue", takes);
         }
         ArrayDeque<Object[]> places = state(queue, QueueState::new).places;
-        Object first = places.isEmpty() ? null : places.peek()[0];
-        if (first != null) {
-            places.remove();
-        }
-        return first;
+        return places.isEmpty() ? null : places.peek()[0];
     }
 
     /** {@code isEmpty} of a queue of JCTools. */

@@ -64,7 +64,7 @@ public interface Carrier extends AutoCloseable {
     /** The other end. */
     InetSocketAddress remoteAddress();
 
-    /** Whom a server counts the connection with: its address, as {@link Shares} counts that. */
+    /** The peer that a server counts the connection with: its address, as {@link Shares} counts that. */
     default Object countedAs() {
         return Shares.address(remoteAddress());
     }

@@ -510,7 +510,7 @@ public final class ClientConnection extends CallConnection {
             }
         }
         if (thrown instanceof Error e) {
-            throw e; // which has a further try
+            throw e; // there is a further try
         }
     }
 
