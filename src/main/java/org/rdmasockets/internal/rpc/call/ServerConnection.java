@@ -573,7 +573,14 @@ final class ServerConnection extends CallConnection {
 
     @Override
     void onHeld(long bytes) {
-        server.held(this, bytes);
+        if (bytes != 0) { // one that was refused at once has no part of the room
+            server.held(this, bytes);
+        }
+    }
+
+    @Override
+    boolean isFull() {
+        return server.isFull(this);
     }
 
     @Override
