@@ -51,7 +51,7 @@ class CountersTest {
             new RdmaSocketsMetrics(Tags.of("application", "test")).bindTo(registry);
             MBeanServer server = ManagementFactory.getPlatformMBeanServer();
             server.registerMBean(new TransportsBean(), new ObjectName(TransportsMXBean.NAME)); // of another copy
-            new RdmaServerSocket().close(); // the property asks for it
+            new RdmaServerSocket(0, 1, LOOPBACK).close(); // the property asks for it
             ObjectName own = new ObjectName(TransportsMXBean.NAME + ",copy=2");
             bean = JMX.newMXBeanProxy(server, own, TransportsMXBean.class);
             // As a console sees it, which has none of our classes.
