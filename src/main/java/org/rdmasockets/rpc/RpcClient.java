@@ -467,8 +467,8 @@ public final class RpcClient implements AutoCloseable {
             try {
                 told.accept(next);
             } catch (RuntimeException | Error e) {
-                Thread me = Thread.currentThread();
-                me.getUncaughtExceptionHandler().uncaughtException(me, e);
+                Thread thread = Thread.currentThread();
+                thread.getUncaughtExceptionHandler().uncaughtException(thread, e); // and the next state is told
             } finally {
                 synchronized (stateLock) {
                     untold.removeFirst();

@@ -7,10 +7,10 @@ import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import org.rdmasockets.internal.ffi.PacketSocket;
 import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
+import org.rdmasockets.internal.sharedmemory.link.Link;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -685,7 +685,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
         if (partner == null) {
             return OptionalInt.empty();
         }
-        return OptionalInt.of(partner instanceof RemotePeer peer ? peer.end.link.peerUser() : PacketSocket.ownUser());
+        return OptionalInt.of(partner instanceof RemotePeer peer ? peer.end.link.peerUser() : Link.ownUser());
     }
 
     @Override

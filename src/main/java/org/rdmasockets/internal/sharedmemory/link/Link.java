@@ -108,6 +108,11 @@ public final class Link extends Source implements AutoCloseable {
         return peer.process();
     }
 
+    /** The user of this process. */
+    public static int ownUser() {
+        return PacketSocket.ownUser();
+    }
+
     /** The user of the peer's process, by the kernel's word. */
     public int peerUser() {
         return peer.user();
