@@ -179,7 +179,7 @@ class FlightRecordingTest {
         int plainPort;
         try (Program server = Program.java("HttpServer", "0")) {
             int port = Integer.parseInt(server.awaitLine("http://localhost:").split("/")[0]);
-            jcmd(server, "JFR.start", "name=rdma", "jdk.SocketRead#threshold=0ns");
+            jcmd(server, "JFR.start", "name=rdma", "jdk.SocketRead#throttle=off");
             slowPort = askSlowly(port);
             plainPort = ask(new Socket(LOOPBACK, port), "GET / HTTP/1.1\r\n\r\n", "tcp");
             jcmd(server, "JFR.dump", "name=rdma", "filename=" + file);

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.interop.TestBed;
 
-/** Code that an application hangs in runs without locks and interrupts of the library, and costs one call if it fails. */
+/** Code of an application runs without locks and interrupts of the library, and costs one call if it fails. */
 @Timeout(value = 3, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CallbacksTest {
     private Server server;

@@ -128,7 +128,9 @@ public final class CompletionPoller implements AutoCloseable {
         for (int i = 0; i <= FIRST_RELAYED; i++) {
             relayed.offer(Thread.currentThread());
         }
-        relayed.drain(parked -> { });
+        for (int i = 0; i <= FIRST_RELAYED; i++) {
+            relayed.relaxedPoll();
+        }
     }
 
     /** Why this poller does nothing any more, or null while it works. */

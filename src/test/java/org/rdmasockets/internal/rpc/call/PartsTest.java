@@ -116,7 +116,7 @@ class PartsTest {
             if (indexOf(all, Frame.MESSAGE, 2) < 0) {
                 all.addAll(dialled.take(Frame.MESSAGE, 2));
             }
-            int inWindow = 2 + 32 + 16; // what the peer takes before it gives credit back, and what has a slot here
+            int inWindow = 2 + 32 + 16; // the peer takes 32 before it gives credit back; 16 have a slot here
             int shortOne = indexOf(all, Frame.MESSAGE, 3);
             assertTrue(shortOne >= 0 && shortOne <= inWindow, "the short one is number " + shortOne);
             int second = indexOf(all, Frame.PART, 2);
@@ -176,7 +176,7 @@ class PartsTest {
         byte[] large = message(1, LONG_BYTES).message;
         try (CallServer server = CallServer.over(EndpointCarrier.listen(new InetSocketAddress(
                 InetAddress.getLoopbackAddress(), 0), LONG_BYTES), name -> new CallMethod.Begun(
-                call -> call.finish(Code.OK, "", null, call.poll() == null ? ping : large)),
+                call -> call.finish(Code.OK, "", null, call.poll() == null ? ping : large), false),
                 CallServer.Settings.DEFAULT);
                 Carrier carrier = EndpointCarrier.connect(server.localAddress(), LONG_BYTES, LIMIT.toNanos())) {
             Frame hello = new Frame(Frame.HELLO, Frame.NUMBERED | Frame.TAKES_PARTS, 0,
