@@ -160,10 +160,9 @@ class KnownFaultsTest {
         try {
             assertTrue(calls.start(false) && calls.serveCalls(), () -> "" + calls.complaints());
             calls.onlyCalls();
-            Pattern beginning = Pattern.compile("CallServer\\.take|SessionHub\\.confirm");
-            int found = calls.throwAt(true, Side.LIBRARY, beginning, BURST)
+            int found = calls.throwAt(true, Side.LIBRARY, Pattern.compile("SessionHub\\.confirm"), BURST)
                     + calls.throwAt(false, Side.CALLER, Pattern.compile("ChannelCall\\.tellClose"), BURST);
-            assertTrue(found > 5, "only so many points: " + found);
+            assertTrue(found > 3, "only so many points: " + found);
             assertEquals(List.of(), calls.complaints());
         } finally {
             calls.stop();
