@@ -252,6 +252,7 @@ public final class EndpointCarrier implements Carrier {
             throw late(deadlineNanos);
         }
         LongMessage own = new LongMessage(frame);
+        boolean begun = false;
         try {
             begin(own);
             while (!own.over) {
@@ -265,16 +266,14 @@ public final class EndpointCarrier implements Carrier {
                     sendLock.unlock();
                 }
             }
-        } catch (InterruptedIOException e) {
-            ensureGivenUp(own, e);
-        } catch (IllegalStateException | NotSentException e) {
-            throw own.over ? new IOException("the connection is closed", e)
-                    : notSent("the connection is closed", e);
+            begun = true;
+        } catch (IllegalStateException e) {
+            throw notSent("the connection is closed", e);
         } catch (Error e) {
             spoil();
             throw e;
         } finally {
-            leave(own);
+            leave(own, begun);
         }
     }
 
@@ -347,21 +346,11 @@ public final class EndpointCarrier implements Carrier {
         }
     }
 
-    /** Gives a message up for a reason, which is thrown; but one that is over goes with what is held next. */
-    private void ensureGivenUp(LongMessage own, InterruptedIOException reason) throws InterruptedIOException {
-        synchronized (batch) {
-            if (!own.over) {
-                giveUp(own, false);
-                throw reason;
-            }
-        }
-    }
-
     /** The sender of a message leaves; one that is not over is given up. */
-    private void leave(LongMessage own) {
+    private void leave(LongMessage own, boolean well) {
         synchronized (batch) {
             wanted = wanted - (own.counted ? 1 : 0);
-            if (!own.over && going != null) {
+            if (!own.over && !well && going != null) {
                 giveUp(own, false);
             }
         }

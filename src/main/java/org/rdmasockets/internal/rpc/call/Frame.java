@@ -222,7 +222,7 @@ public final class Frame {
         return frame;
     }
 
-    /** Whether the fixed words of a message begin a part that has it for itself; lets them say that no bytes follow. */
+    /** Whether the fixed words of a message begin a part that has it for itself; takes away what says that bytes follow. */
     static boolean isPartAlone(ByteBuffer words) {
         long head = words.getLong(0);
         boolean alone = (int) (head >>> 48) == (PART << Byte.SIZE | HAS_MESSAGE) && words.getLong(16) == 0;
