@@ -9,9 +9,8 @@ import org.rdmasockets.internal.connection.InterruptibleWait;
 
 /**
  * Puts messages together, by one thread at a time; a thread that gives up in the middle leaves what there is to the
- * next. A message of one piece stays in its buffer, if few others do. Each piece of others is copied out of its
- * buffer, which goes back to the peer as a credit: so a message may be longer than all buffers. Its memory grows with
- * what has come, whatever the peer has announced.
+ * next. Each piece is copied out of its buffer, which goes back to the peer as a credit: so a message may be longer
+ * than all buffers. Its memory grows with what has come, whatever the peer has announced.
  */
 final class MessageReassembler {
     private static final String WHAT = "message";
@@ -116,12 +115,6 @@ final class MessageReassembler {
             }
         }
         Header header = piece.header();
-        if (done == 0 && header.lengthBytes() == piece.bytes().byteSize() && header.lengthBytes() > 0
-                && link.compute(unused -> link.messageSide().lend())) {
-            Message whole = new Message(link, piece, immediate(header));
-            piece = null;
-            return whole;
-        }
         makeRoom(header.lengthBytes(), done + piece.bytes().byteSize());
         link.compute(this::copy);
         return done == header.lengthBytes() ? finish(header) : null;
@@ -195,12 +188,9 @@ final class MessageReassembler {
         done = 0;
     }
 
-    private static OptionalInt immediate(Header header) {
-        return (header.flags() & Header.IMMEDIATE) != 0 ? OptionalInt.of(header.word()) : OptionalInt.empty();
-    }
-
     private Message finish(Header header) {
-        Message whole = new Message(link, region, done, immediate(header));
+        boolean immediate = (header.flags() & Header.IMMEDIATE) != 0;
+        Message whole = new Message(region, done, immediate ? OptionalInt.of(header.word()) : OptionalInt.empty());
         settle();
         done = 0;
         return whole;

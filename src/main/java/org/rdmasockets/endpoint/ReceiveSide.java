@@ -19,8 +19,6 @@ final class ReceiveSide implements Receives {
      * has come to this one, and so has heard all that it was told before.
      */
     private static final int MOST_SIGNALS = 2;
-    /** Of so many buffers, one may have a message that the application reads there. */
-    private static final int LENT_PART = 4;
 
     private final EndpointProtocol link;
     private final QueuePair queuePair;
@@ -43,10 +41,6 @@ final class ReceiveSide implements Receives {
     private long whole;
     /** The bytes that are missing of it. */
     private long missing;
-    /** How many buffers have messages that the application reads there. */
-    private int lent;
-    /** This end was closed: buffers do not go back. */
-    private boolean discarded;
 
     /** A piece of a message in its buffer, which is the taker's until it is given back; the header was checked. */
     record Fragment(int index, Header header, MemorySegment bytes) {}
@@ -171,21 +165,6 @@ final class ReceiveSide implements Receives {
         post(fragment.index);
     }
 
-    /** Whether the application may read one more message in its buffer: most credits stay, whatever it forgets. */
-    boolean lend() {
-        boolean may = LENT_PART * (lent + 1) <= own.dataMessages();
-        lent += may ? 1 : 0;
-        return may;
-    }
-
-    /** The application has read a message in its buffer. */
-    void takeBack(Fragment fragment) {
-        lent--;
-        if (!discarded) {
-            giveBack(fragment);
-        }
-    }
-
     @Override
     public Header late(int index, Completion completion) throws Violation {
         return completion.opcode() == CompletionOpcode.RECEIVE_WRITE_WITH_IMMEDIATE ? null
@@ -203,7 +182,6 @@ final class ReceiveSide implements Receives {
 
     @Override
     public void discard() {
-        discarded = true;
         messages.discard(piece -> { });
         immediates.discard(number -> { });
         shared.discard(lease -> { });

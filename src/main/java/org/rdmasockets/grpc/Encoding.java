@@ -26,7 +26,6 @@ final class Encoding {
             Metadata.Key.of("user-agent", Metadata.ASCII_STRING_MARSHALLER);
     /** The rest of a call's deadline when the call reaches its server. */
     static final Metadata.Key<String> TIMEOUT = Metadata.Key.of("grpc-timeout", Metadata.ASCII_STRING_MARSHALLER);
-    private static final int COPIED_BYTES = 64 << 10;
     private static final long MOST_TIMEOUT = 100_000_000;
     /** Executors that are the default: a virtual thread for each task. */
     static final Executor VIRTUAL = task -> Thread.ofVirtual().name("rdma-grpc").start(task);
@@ -103,9 +102,8 @@ final class Encoding {
         }
     }
 
-    /** Protobuf copies what has a known length once more, up to some MiB: long messages do not say theirs. */
     static InputStream message(byte[] bytes) {
-        return bytes.length <= COPIED_BYTES ? new Message(bytes) : new ByteArrayInputStream(bytes);
+        return new Message(bytes);
     }
 
     /** Protobuf reads what has a known length in one piece. */

@@ -12,15 +12,13 @@ import java.util.concurrent.locks.Condition;
  */
 public sealed class SmallMutex extends AbstractQueuedSynchronizer permits PaddedLock, CallerLock {
     private static final long serialVersionUID = 1;
-    /** Tells {@link #tryAcquire} that threads which wait go first. */
-    private static final int IN_TURN = 2;
 
     /** Free. */
     public SmallMutex() {}
 
     @Override
-    protected final boolean tryAcquire(int how) {
-        boolean taken = (how != IN_TURN || !hasQueuedPredecessors()) && compareAndSetState(0, 1);
+    protected final boolean tryAcquire(int unused) {
+        boolean taken = compareAndSetState(0, 1);
         if (taken) {
             setExclusiveOwnerThread(Thread.currentThread());
         }
@@ -65,12 +63,6 @@ public sealed class SmallMutex extends AbstractQueuedSynchronizer permits Padded
     public boolean tryLock(long nanos) throws InterruptedException {
         StackRoom.ensureSection();
         return tryAcquireNanos(1, nanos);
-    }
-
-    /** As {@link #tryLock(long)}, but after all threads that wait already. */
-    public final boolean tryLockInTurn(long nanos) throws InterruptedException {
-        StackRoom.ensure();
-        return tryAcquireNanos(IN_TURN, nanos);
     }
 
     /** Takes it, waiting until a time of {@code System.nanoTime}, also when interrupted; false if that is over. */

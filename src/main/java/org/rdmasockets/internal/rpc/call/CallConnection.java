@@ -33,13 +33,10 @@ abstract class CallConnection {
     private volatile IOException failure;
     /** Made before it is needed. */
     private final Runnable end = this::end;
-    /** Bytes of messages that come in parts, and are not whole; guarded by calls. */
-    private long partBytes;
 
     CallConnection(Carrier carrier, int maxMessage) {
         this.carrier = carrier;
         this.maxMessage = maxMessage;
-        carrier.onParts(this::holdParts);
     }
 
     /** Where frames go. */
@@ -54,7 +51,7 @@ abstract class CallConnection {
 
     /** A HELLO with this end's limits. */
     final Frame hello(byte[] identity) {
-        Frame frame = new Frame(Frame.HELLO, Frame.NUMBERED | Frame.TAKES_PARTS, 0, identity);
+        Frame frame = new Frame(Frame.HELLO, Frame.NUMBERED, 0, identity);
         frame.code = VERSION;
         frame.value = maxMessage;
         frame.number = WINDOW;
@@ -72,18 +69,6 @@ abstract class CallConnection {
         peerMaxMessage = frame.value;
         peerWindow = frame.number;
         return frame;
-    }
-
-    /** The reader: messages that are not whole take so many bytes more, or fewer; whether there is room for them. */
-    private boolean holdParts(long bytes) {
-        synchronized (calls) {
-            if (failure != null) {
-                return false;
-            }
-            partBytes += bytes;
-            onHeld(bytes);
-        }
-        return bytes <= 0 || !isFull();
     }
 
     /** Refuses what the peer does not take. */
@@ -242,8 +227,6 @@ abstract class CallConnection {
         synchronized (calls) {
             first = failure == null;
             failure = first ? reason : failure;
-            onHeld(-partBytes);
-            partBytes = 0;
         }
         if (first) {
             LibraryThreads.insist(end);
@@ -316,11 +299,6 @@ abstract class CallConnection {
 
     /** So many bytes more, or fewer, have arrived and wait. A client's requests and windows bound them. */
     void onHeld(long bytes) {}
-
-    /** Whether far too much has arrived and waits. */
-    boolean isFull() {
-        return false;
-    }
 
     /** A further message of a call has arrived. */
     void onMessage(CallStream call) {}

@@ -2,7 +2,6 @@ package org.rdmasockets.internal.rpc.call;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.util.function.LongPredicate;
 
 /**
  * A connection that carries frames, in order and once each. Any thread may send; one thread at a time receives.
@@ -54,14 +53,6 @@ public interface Carrier extends AutoCloseable {
      */
     default void flush(long deadlineNanos) throws IOException {
         // Nothing is held.
-    }
-
-    /**
-     * Sets the judge of memory for messages that come in parts: it is told of so many bytes more, or fewer, and says
-     * whether there is room for more. Before the first frame; without it there is.
-     */
-    default void onParts(LongPredicate judge) {
-        // No message comes in parts.
     }
 
     /** The name of the device or protocol that leads to the peer. */

@@ -6,11 +6,8 @@ import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
-import java.util.function.LongPredicate;
 import org.rdmasockets.endpoint.EndpointException;
 import org.rdmasockets.endpoint.LocalRegion;
 import org.rdmasockets.endpoint.Message;
@@ -23,20 +20,11 @@ import org.rdmasockets.internal.lock.CallerLock;
 /**
  * Frames in messages of an endpoint. A short frame is copied into one of a few slots, which are used in turn: a sender
  * waits for a slot only while the peer takes nothing. Short frames that come together go in one message.
- *
- * <p>A long message goes in parts, each of which is one piece of the endpoint. One thread sends the parts of all long
- * messages in turn, and between any two the short frames that have come meanwhile: so none waits for a whole message.
  */
 public final class EndpointCarrier implements Carrier {
     private static final int SLOTS = 16;
     /** A page of payload, and the frame around it. */
     private static final int SLOT_BYTES = 4608;
-    /** The longest message that goes as one piece: a buffer of the peer, without the endpoint's header. */
-    private static final int PIECE_BYTES = 8192 - 56;
-    /** Bytes of a message in one part of it. */
-    static final int PART_BYTES = PIECE_BYTES - Frame.FIXED_BYTES;
-    /** Long messages that are on their way at once, in one direction; others wait. */
-    static final int MOST_LONG = 8;
     /** As many bytes as most connections ever need to gather frames. */
     private static final int FIRST_BYTES = 256;
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
@@ -46,89 +34,29 @@ public final class EndpointCarrier implements Carrier {
     private final RdmaEndpoint endpoint;
     private final String transport;
     private final CallerLock sendLock = new CallerLock();
-    /** The slots of short frames, and those of parts, null before the first; guarded by sendLock. */
-    private final Slots slots;
-    private Slots partSlots;
+    /** Slots, what is in progress in each, and the next; guarded by sendLock. */
+    private final LocalRegion[] slots = new LocalRegion[SLOTS];
+    private final Pending<?>[] pending = new Pending<?>[SLOTS];
+    private int next;
     /** The frames of the next message, as they go; guarded by batch, as where the last begins. */
     private ByteBuffer gathered = ByteBuffer.allocate(FIRST_BYTES);
     private int last;
-    /** How many they are, and frames that found no room there; written under batch, after the frame. */
+    /** How many they are; written under batch, after the frame. */
     private volatile int held;
     /** Held for a copy only, within sendLock or alone. */
     private final Object batch = new Object();
-    /** Long messages that go, by whose turn it is, and others that wait; null before the first. Guarded by batch. */
-    private ArrayDeque<LongMessage> going;
-    private ArrayDeque<LongMessage> later;
-    /** Words that a message is given up, which found no room among the gathered; guarded by batch. */
-    private ArrayDeque<Frame> overflow;
-    /** How many threads want sendLock while long messages go; written under batch. */
-    private volatile int wanted;
-    /** How many parts have gone; written under sendLock. */
-    private volatile int partsSent;
     /** The rest of the message that came last; the reader only. */
     private ByteBuffer arrived = NOTHING;
-    /** The last long frame, and its memory while it is on its way after its sender has left; null otherwise. */
+    /** The last long message, and its memory while it is on its way after its sender has left; null otherwise. */
     private Pending<?> longPending;
     private LocalRegion longRegion;
-    /** The peer takes messages in parts; written by the reader. */
-    private volatile boolean peerTakesParts;
-    /** The longest message that this end takes; 0 before the peer knows it. */
-    private volatile long maxMessage;
-    /** Messages that come in parts; null before the first. The reader only. */
-    private ArrivingParts parts;
-    private LongPredicate judge = bytes -> true;
 
     private EndpointCarrier(RdmaEndpoint endpoint) throws IOException {
         this.endpoint = endpoint;
         transport = endpoint.device().name();
-        slots = new Slots(endpoint, SLOT_BYTES);
-    }
-
-    /** Memory for messages in slots, which are used in turn. */
-    private static final class Slots {
-        private final RdmaEndpoint endpoint;
-        private final LocalRegion[] memory = new LocalRegion[SLOTS];
-        private final Pending<?>[] pending = new Pending<?>[SLOTS];
-        private final int slotBytes;
-        private int next;
-
-        Slots(RdmaEndpoint endpoint, int slotBytes) throws IOException {
-            this.endpoint = endpoint;
-            this.slotBytes = slotBytes;
-            LocalRegion all = endpoint.allocate((long) SLOTS * slotBytes);
-            for (int i = 0; i < SLOTS; i++) {
-                memory[i] = all.slice((long) i * slotBytes, slotBytes);
-            }
-        }
-
-        /** Waits until the message that had the next slot before is with the peer. */
-        LocalRegion await(long deadlineNanos) throws IOException {
-            if (pending[next] != null) {
-                EndpointCarrier.await(pending[next], deadlineNanos);
-                pending[next] = null;
-            }
-            return memory[next];
-        }
-
-        /** Sends so many bytes of the next slot, which is free. */
-        void send(int size) throws NotSentException {
-            LocalRegion slot = memory[next];
-            pending[next] = start(endpoint, size == slotBytes ? slot : slot.slice(0, size));
-            next = (next + 1) % SLOTS;
-        }
-    }
-
-    /** A long message on its way; guarded by batch. */
-    private static final class LongMessage {
-        private final Frame frame;
-        private int done;
-        /** Its sender waits for sendLock, and is one of those who are wanted to have it. */
-        private boolean counted;
-        /** Its frame has followed, or never will. Read without the lock by the thread that sends it. */
-        private volatile boolean over;
-
-        LongMessage(Frame frame) {
-            this.frame = frame;
+        LocalRegion memory = endpoint.allocate((long) SLOTS * SLOT_BYTES);
+        for (int i = 0; i < SLOTS; i++) {
+            slots[i] = memory.slice((long) i * SLOT_BYTES, SLOT_BYTES);
         }
     }
 
@@ -186,14 +114,6 @@ public final class EndpointCarrier implements Carrier {
     @Override
     public void send(Frame frame, long deadlineNanos) throws IOException {
         int size = frame.size();
-        if (frame.kind == Frame.HELLO) {
-            maxMessage = frame.value;
-        }
-        if (size > PIECE_BYTES && frame.message != null && size - frame.message.length <= SLOT_BYTES
-                && peerTakesParts) {
-            sendInParts(frame, deadlineNanos);
-            return;
-        }
         if (!sendLock.tryLock()) {
             if (gather(frame, size)) {
                 return; // the thread that has the lock flushes then: pairs with flush
@@ -205,16 +125,16 @@ public final class EndpointCarrier implements Carrier {
                 longRegion.close();
                 longRegion = null;
             }
-            slots.await(deadlineNanos);
+            awaitSlot(deadlineNanos);
             if (size <= SLOT_BYTES) {
                 while (!gather(frame, size)) {
                     post();
-                    slots.await(deadlineNanos);
+                    awaitSlot(deadlineNanos);
                 }
                 post();
             } else {
                 post();
-                sendAlone(frame, size, deadlineNanos);
+                sendLong(frame, size, deadlineNanos);
             }
         } catch (IllegalStateException e) { // its memory is closed with it
             throw size <= SLOT_BYTES ? notSent("the connection is closed", e)
@@ -224,182 +144,6 @@ public final class EndpointCarrier implements Carrier {
             throw e;
         } finally {
             sendLock.unlock();
-        }
-    }
-
-    private void sendAlone(Frame frame, int size, long deadlineNanos) throws IOException {
-        if (size > PIECE_BYTES) {
-            sendLong(frame, size, deadlineNanos);
-            return;
-        }
-        LocalRegion slot = partSlots().await(deadlineNanos);
-        put(frame, size, slot);
-        partSlots.send(size);
-    }
-
-    private Slots partSlots() throws IOException {
-        if (partSlots == null) {
-            partSlots = new Slots(endpoint, PIECE_BYTES);
-        }
-        return partSlots;
-    }
-
-    // Messages in parts.
-
-    /** Sends a long message, and parts of others until it is over: nothing of it counts before its frame has gone. */
-    private void sendInParts(Frame frame, long deadlineNanos) throws IOException {
-        if (isOver(deadlineNanos)) {
-            throw late(deadlineNanos);
-        }
-        LongMessage own = new LongMessage(frame);
-        boolean begun = false;
-        try {
-            begin(own);
-            while (!own.over) {
-                lockInTurn(deadlineNanos);
-                try {
-                    do {
-                        sendPart(own, deadlineNanos);
-                    } while (!own.over && wanted == 0);
-                    postHeld(deadlineNanos);
-                } finally {
-                    sendLock.unlock();
-                }
-            }
-            begun = true;
-        } catch (IllegalStateException e) {
-            throw notSent("the connection is closed", e);
-        } catch (Error e) {
-            spoil();
-            throw e;
-        } finally {
-            leave(own, begun);
-        }
-    }
-
-    private void begin(LongMessage own) {
-        synchronized (batch) {
-            if (going == null) {
-                later = new ArrayDeque<>();
-                overflow = new ArrayDeque<>();
-                going = new ArrayDeque<>();
-            }
-            (going.size() < MOST_LONG ? going : later).add(own);
-        }
-    }
-
-    /** sendLock held: sends what was gathered, then a part of the message whose turn it is. */
-    private void sendPart(LongMessage own, long deadlineNanos) throws IOException {
-        LocalRegion slot = partSlots().await(deadlineNanos);
-        postHeld(deadlineNanos);
-        int size = 0;
-        synchronized (batch) {
-            LongMessage next = going.peek();
-            if (next == null) {
-                return; // it was given up
-            }
-            byte[] message = next.frame.message;
-            if (next.done < message.length) {
-                size = Math.min(PART_BYTES, message.length - next.done);
-                put(next, size, slot);
-                next.done += size;
-                going.add(going.poll());
-            }
-            if (next.done == message.length) {
-                finish(next, own);
-            }
-        }
-        if (size > 0) {
-            partSlots.send(Frame.FIXED_BYTES + size);
-            partsSent = partsSent + 1;
-        }
-    }
-
-    /** Puts a part of a message and its head into a slot; batch held. */
-    private static void put(LongMessage one, int size, LocalRegion slot) {
-        Frame part = new Frame(Frame.PART, Frame.HAS_MESSAGE, one.frame.call);
-        part.value = one.frame.message.length;
-        byte[] head = new byte[Frame.FIXED_BYTES];
-        part.encodeHead(ByteBuffer.wrap(head));
-        slot.put(0, head, head.length);
-        slot.put(head.length, one.frame.message, one.done, size);
-    }
-
-    /** Lets the frame of a message follow its last part, now or when there is room; batch held. */
-    private void finish(LongMessage one, LongMessage own) {
-        Frame frame = one.frame.inParts();
-        if (gather(frame, frame.size())) {
-            end(one, one != own);
-        } else {
-            going.remove(one);
-            going.addFirst(one);
-        }
-    }
-
-    /** A message is over, and its sender is {@code waiting} to see that; batch held. */
-    private void end(LongMessage one, boolean waiting) {
-        one.over = true;
-        one.counted = waiting;
-        wanted = wanted + (waiting ? 1 : 0);
-        if (!later.remove(one) && going.remove(one) && !later.isEmpty()) {
-            going.add(later.poll());
-        }
-    }
-
-    /** The sender of a message leaves; one that is not over is given up. */
-    private void leave(LongMessage own, boolean well) {
-        synchronized (batch) {
-            wanted = wanted - (own.counted ? 1 : 0);
-            if (!own.over && !well && going != null) {
-                giveUp(own, false);
-            }
-        }
-    }
-
-    /** Has the peer forget the parts that have gone; batch held. */
-    private void giveUp(LongMessage one, boolean waiting) {
-        end(one, waiting);
-        if (one.done > 0) {
-            Frame word = new Frame(Frame.PART, 0, one.frame.call);
-            if (!gather(word, word.size())) {
-                overflow.add(word);
-                held = held + 1;
-            }
-        }
-    }
-
-    /** A call is given up: its message, if that is on its way, need not go on; batch held. */
-    private void giveUp(int call) {
-        for (ArrayDeque<LongMessage> row : List.of(going, later)) {
-            for (LongMessage one : row) {
-                if (one.frame.call == call) {
-                    giveUp(one, true);
-                    return; // a call has one at a time
-                }
-            }
-        }
-    }
-
-    private void postHeld(long deadlineNanos) throws IOException {
-        while (held > 0) {
-            slots.await(deadlineNanos);
-            post();
-        }
-    }
-
-    /** As {@link #lock}, after others that wait, as long as long messages go on. */
-    private void lockInTurn(long deadlineNanos) throws IOException {
-        try {
-            int seen;
-            do {
-                seen = partsSent;
-                if (sendLock.tryLockInTurn(patience(deadlineNanos))) {
-                    return;
-                }
-            } while (seen != partsSent && !isOver(deadlineNanos));
-            throw late(deadlineNanos);
-        } catch (InterruptedException e) {
-            throw interrupted();
         }
     }
 
@@ -422,7 +166,7 @@ public final class EndpointCarrier implements Carrier {
     public void flush(long deadlineNanos) throws IOException {
         while (held > 0 && sendLock.tryLock()) {
             try {
-                slots.await(deadlineNanos);
+                awaitSlot(deadlineNanos);
                 post();
             } catch (IllegalStateException e) {
                 throw new IOException("the connection is closed", e);
@@ -438,9 +182,6 @@ public final class EndpointCarrier implements Carrier {
     /** Puts a frame behind those that go next, if it has room in the same message. */
     private boolean gather(Frame frame, int size) {
         synchronized (batch) {
-            if (frame.kind == Frame.CANCEL && going != null) {
-                giveUp(frame.call);
-            }
             int at = gathered.position();
             if (at + size > SLOT_BYTES) {
                 return false;
@@ -461,23 +202,22 @@ public final class EndpointCarrier implements Carrier {
 
     /** sendLock held, and the next slot is free: sends what was gathered, if anything, as one message. */
     private void post() throws IOException {
+        int slot = next;
         int size;
         synchronized (batch) {
             size = gathered.position();
             if (size == 0) {
                 return;
             }
-            slots.memory[slots.next].put(0, gathered.array(), size);
+            slots[slot].put(0, gathered.array(), size);
             gathered.clear();
             held = 0;
-            while (overflow != null && !overflow.isEmpty() && gather(overflow.peek(), overflow.peek().size())) {
-                overflow.poll();
-            }
         }
-        slots.send(size);
+        pending[slot] = start(size == SLOT_BYTES ? slots[slot] : slots[slot].slice(0, size));
+        next = (slot + 1) % SLOTS;
     }
 
-    private static Pending<?> start(RdmaEndpoint endpoint, LocalRegion message) throws NotSentException {
+    private Pending<?> start(LocalRegion message) throws NotSentException {
         try {
             return endpoint.startSend(message);
         } catch (EndpointException e) {
@@ -491,46 +231,37 @@ public final class EndpointCarrier implements Carrier {
         return over;
     }
 
+    /** sendLock held: waits until the message that had the next slot before is with the peer. */
+    private void awaitSlot(long deadlineNanos) throws IOException {
+        if (pending[next] != null) {
+            await(pending[next], deadlineNanos);
+            pending[next] = null;
+        }
+    }
+
     /** The time until a deadline, or until a peer that takes nothing is given up. */
     private static long patience(long deadlineNanos) {
         return deadlineNanos == Long.MAX_VALUE ? STALL_NANOS
                 : Math.clamp(deadlineNanos - System.nanoTime(), 0, STALL_NANOS);
     }
 
-    private static boolean isOver(long deadlineNanos) {
-        return deadlineNanos != Long.MAX_VALUE && deadlineNanos - System.nanoTime() <= 0;
-    }
-
     /** The failure after such a time. */
     private static IOException late(long deadlineNanos) {
-        return isOver(deadlineNanos)
+        return deadlineNanos != Long.MAX_VALUE && deadlineNanos - System.nanoTime() <= 0
                 ? new SocketTimeoutException("there was no room in time")
                 : new IOException("the peer has taken nothing for " + TimeUnit.NANOSECONDS.toSeconds(STALL_NANOS)
                         + " s");
     }
 
     private void lock(long deadlineNanos) throws IOException {
-        want(1);
         try {
             if (!sendLock.tryLock(patience(deadlineNanos))) {
                 throw late(deadlineNanos);
             }
         } catch (InterruptedException e) {
-            throw interrupted();
-        } finally {
-            want(-1);
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted before a frame was sent");
         }
-    }
-
-    private void want(int threads) {
-        synchronized (batch) {
-            wanted = wanted + threads;
-        }
-    }
-
-    private static InterruptedIOException interrupted() {
-        Thread.currentThread().interrupt();
-        return new InterruptedIOException("interrupted before a frame was sent");
     }
 
     private static void await(Pending<?> before, long deadlineNanos) throws IOException {
@@ -555,8 +286,13 @@ public final class EndpointCarrier implements Carrier {
         LocalRegion region = endpoint.allocate(size);
         boolean goesOn = false;
         try {
-            put(frame, size, region);
-            longPending = start(endpoint, region);
+            byte[] head = new byte[frame.message == null ? size : size - frame.message.length];
+            frame.encodeHead(ByteBuffer.wrap(head));
+            region.put(0, head, head.length);
+            if (frame.message != null) {
+                region.put(head.length, frame.message, frame.message.length);
+            }
+            longPending = start(region);
             goesOn = !isSent(deadlineNanos);
         } finally {
             if (goesOn) {
@@ -564,15 +300,6 @@ public final class EndpointCarrier implements Carrier {
             } else {
                 region.close();
             }
-        }
-    }
-
-    private static void put(Frame frame, int size, LocalRegion into) {
-        byte[] head = new byte[frame.message == null ? size : size - frame.message.length];
-        frame.encodeHead(ByteBuffer.wrap(head));
-        into.put(0, head, head.length);
-        if (frame.message != null) {
-            into.put(head.length, frame.message, frame.message.length);
         }
     }
 
@@ -599,34 +326,27 @@ public final class EndpointCarrier implements Carrier {
     @Override
     public Frame receive(long deadlineNanos) throws IOException {
         Frame next = poll(false);
-        while (next == null) {
-            try (Message message = deadlineNanos == Long.MAX_VALUE ? endpoint.receive()
-                    : endpoint.receive(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())))) {
-                take(message);
-            } catch (IllegalStateException e) {
-                throw new IOException("the connection is closed", e);
-            }
-            next = nextArrived();
+        if (next != null) {
+            return next;
         }
-        return next;
+        try (Message message = deadlineNanos == Long.MAX_VALUE ? endpoint.receive()
+                : endpoint.receive(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())))) {
+            return firstOf(message);
+        } catch (IllegalStateException e) {
+            throw new IOException("the connection is closed", e);
+        }
     }
 
     @Override
     public Frame poll(boolean further) throws IOException {
-        Frame next = nextArrived();
-        boolean looks = further;
-        while (next == null && looks) {
-            try (Message message = endpoint.poll()) {
-                looks = message != null;
-                if (looks) {
-                    take(message);
-                }
-            } catch (IllegalStateException e) {
-                throw new IOException("the connection is closed", e);
-            }
-            next = nextArrived();
+        if (arrived.hasRemaining()) {
+            return nextArrived();
         }
-        return next;
+        try (Message message = further ? endpoint.poll() : null) {
+            return message == null ? null : firstOf(message);
+        } catch (IllegalStateException e) {
+            throw new IOException("the connection is closed", e);
+        }
     }
 
     @Override
@@ -634,74 +354,17 @@ public final class EndpointCarrier implements Carrier {
         endpoint.wakeup();
     }
 
-    /** Takes in a part of a message, or lets {@link #nextArrived} have what else has come. */
-    private void take(Message message) throws IOException {
-        if (message.length() > SLOT_BYTES) {
-            byte[] head = new byte[Frame.FIXED_BYTES];
-            message.copyTo(0, head, 0, head.length);
-            ByteBuffer words = ByteBuffer.wrap(head);
-            if (Frame.isPartAlone(words)) {
-                Frame part = Frame.decode(words);
-                int size = Math.toIntExact(message.length()) - head.length;
-                ArrivingParts.Arriving one = parts().room(part.call, part.value, size);
-                message.copyTo(head.length, one.bytes, one.done, size);
-                one.done += size;
-                return;
-            }
-        }
+    private Frame firstOf(Message message) throws ProtocolViolation {
         arrived = ByteBuffer.wrap(message.toArray());
+        return nextArrived();
     }
 
-    private ArrivingParts parts() throws ProtocolViolation {
-        if (parts == null) {
-            if (maxMessage == 0) {
-                throw new ProtocolViolation("a part of a message before the greeting");
-            }
-            parts = new ArrivingParts(judge, maxMessage);
+    private Frame nextArrived() throws ProtocolViolation {
+        Frame frame = Frame.decodeNext(arrived);
+        if (!arrived.hasRemaining()) {
+            arrived = NOTHING; // it may have been long
         }
-        return parts;
-    }
-
-    @Override
-    public void onParts(LongPredicate newJudge) {
-        judge = newJudge;
-    }
-
-    /** The next frame of what has come, null if there is no other. */
-    private Frame nextArrived() throws IOException {
-        while (arrived.hasRemaining()) {
-            Frame frame = Frame.decodeNext(arrived);
-            if (!arrived.hasRemaining()) {
-                arrived = NOTHING; // it may have been long
-            }
-            if (frame.kind != Frame.PART) {
-                if (frame.kind == Frame.HELLO) {
-                    peerTakesParts = frame.has(Frame.TAKES_PARTS);
-                } else if (frame.has(Frame.IN_PARTS)) {
-                    complete(frame);
-                }
-                return frame;
-            }
-            addPart(frame);
-        }
-        return null;
-    }
-
-    private void addPart(Frame part) throws IOException {
-        if (part.message == null) {
-            parts().drop(part.call);
-            return;
-        }
-        ArrivingParts.Arriving one = parts().room(part.call, part.value, part.message.length);
-        System.arraycopy(part.message, 0, one.bytes, one.done, part.message.length);
-        one.done += part.message.length;
-    }
-
-    private void complete(Frame frame) throws ProtocolViolation {
-        if (frame.message == null || frame.message.length > 0) {
-            throw new ProtocolViolation("a message in parts that is not empty: " + frame);
-        }
-        frame.message = parts().finish(frame.call);
+        return frame;
     }
 
     @Override

@@ -43,11 +43,6 @@ public final class Frame {
     static final int GOAWAY = 6;
     /** The client has all answers below what it says is answered. */
     static final int ANSWERED = 7;
-    /**
-     * Some bytes of a long message of a call, which is so long as a whole (value). The frame of the message follows the
-     * last part, with {@link #IN_PARTS}. A part without bytes gives the message up.
-     */
-    static final int PART = 8;
 
     /** The sender says no more in this call. */
     static final int LAST = 1;
@@ -61,11 +56,7 @@ public final class Frame {
     static final int REPEAT = 16;
     /** The call was refused before anything was done. */
     static final int NOT_BEGUN = 32;
-    /** The message has come before, in parts, and is empty here. */
-    static final int IN_PARTS = 64;
-    /** Of a HELLO: the sender takes messages in parts. No other is sent any. */
-    static final int TAKES_PARTS = REPEAT;
-    private static final int ALL_FLAGS = 127;
+    private static final int ALL_FLAGS = 63;
 
     /** The longest block of metadata. */
     public static final int MAX_METADATA = 16 << 10;
@@ -77,7 +68,7 @@ public final class Frame {
     /** Where a frame says how long it is, when another follows in the same message: an unsigned short. */
     static final int LENGTH_OFFSET = 22;
 
-    static final int FIXED_BYTES = 24;
+    private static final int FIXED_BYTES = 24;
     private static final int NUMBER_BYTES = 16;
     private static final byte[] NOTHING = {};
 
@@ -101,18 +92,6 @@ public final class Frame {
         this.call = call;
     }
 
-    /** The same frame, of a message that goes in parts before it. */
-    Frame inParts() {
-        Frame frame = new Frame(kind, flags | IN_PARTS, call, NOTHING);
-        frame.code = code;
-        frame.value = value;
-        frame.number = number;
-        frame.answered = answered;
-        frame.text = text;
-        frame.metadata = metadata;
-        return frame;
-    }
-
     Frame(int kind, int flags, int call, byte[] message) {
         this(kind, message == null ? flags : flags | HAS_MESSAGE, call);
         this.message = message;
@@ -124,7 +103,7 @@ public final class Frame {
 
     /** Whether this is a word about calls without anything of theirs: as many may wait as there are calls. */
     public boolean isShort() {
-        return kind >= CANCEL && kind != PART;
+        return kind >= CANCEL;
     }
 
     /** Prepares for {@link #encode}, and tells how many bytes that writes. */
@@ -199,7 +178,7 @@ public final class Frame {
         int textBytes = (int) (lengths >>> 16) & 0xFFFF;
         boolean numbered = frame.has(NUMBERED);
         long need = metadataBytes + textBytes + (numbered ? NUMBER_BYTES : 0);
-        if (frame.kind < HELLO || frame.kind > PART || frame.flags > ALL_FLAGS || frame.code >= Code.COUNT
+        if (frame.kind < HELLO || frame.kind > ANSWERED || frame.flags > ALL_FLAGS || frame.code >= Code.COUNT
                 || metadataBytes > MAX_METADATA || textBytes > MAX_TEXT || need > from.remaining()) {
             throw new ProtocolViolation("kind " + frame.kind + ", flags " + frame.flags + ", code " + frame.code + ", "
                     + metadataBytes + " bytes of metadata and " + textBytes + " of text in " + from.limit() + " bytes");
@@ -220,16 +199,6 @@ public final class Frame {
             throw new ProtocolViolation(from.remaining() + " bytes behind a frame without a message");
         }
         return frame;
-    }
-
-    /** Whether the fixed words of a message begin a part that has it for itself; takes away what says that bytes follow. */
-    static boolean isPartAlone(ByteBuffer words) {
-        long head = words.getLong(0);
-        boolean alone = (int) (head >>> 48) == (PART << Byte.SIZE | HAS_MESSAGE) && words.getLong(16) == 0;
-        if (alone) {
-            words.putLong(0, head & ~((long) HAS_MESSAGE << 48));
-        }
-        return alone;
     }
 
     private static byte[] bytes(ByteBuffer from, int count) {

@@ -573,14 +573,7 @@ final class ServerConnection extends CallConnection {
 
     @Override
     void onHeld(long bytes) {
-        if (bytes != 0) { // one that was refused at once has no part of the room
-            server.held(this, bytes);
-        }
-    }
-
-    @Override
-    boolean isFull() {
-        return server.isFull(this);
+        server.held(this, bytes);
     }
 
     @Override

@@ -34,7 +34,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -141,30 +140,6 @@ class HostileFrameTest {
         return frame;
     }
 
-    private static Frame part(int call, long whole, int size) {
-        Frame part = new Frame(Frame.PART, 0, call, size == 0 ? null : new byte[size]);
-        part.value = whole;
-        return part;
-    }
-
-    /** The same, of messages in parts, which endpoints alone have. */
-    private static Map<String, List<Frame>> violationsInParts() {
-        Map<String, List<Frame>> all = new LinkedHashMap<>();
-        Frame empty = message(Frame.IN_PARTS, new byte[0]);
-        all.put("no parts of a message", List.of(empty));
-        all.put("parts of another call's message", List.of(part(CALL + 1, 3, 3), empty));
-        all.put("too few parts", List.of(part(CALL, 4, 3), empty));
-        all.put("parts that were given up", List.of(part(CALL, 3, 3), part(CALL, 0, 0), empty));
-        all.put("a message in parts and at once", List.of(part(CALL, 3, 3), message(Frame.IN_PARTS, PING)));
-        all.put("too many bytes", List.of(part(CALL, 4, 3), part(CALL, 4, 2)));
-        all.put("another length", List.of(part(CALL, 4, 1), part(CALL, 5, 1)));
-        all.put("a long message", List.of(part(CALL, MAX_MESSAGE + 1, 1)));
-        all.put("a length below zero", List.of(part(CALL, -1, 1)));
-        all.put("parts of messages without number", IntStream.range(0, EndpointCarrier.MOST_LONG + 1)
-                .mapToObj(i -> part(i, 4, 1)).toList());
-        return all;
-    }
-
     private static void awaitEnd(String what, Carrier carrier) throws IOException {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(40);
         while (true) {
@@ -210,11 +185,7 @@ class HostileFrameTest {
         try (RpcServer server = serve(transport); RpcClient client = client(transport, server.localAddress());
                 RpcClientCall honest = client.open("each", RpcOptions.DEFAULT)) {
             assertAnswers("nothing", honest);
-            Map<String, List<Frame>> all = violations();
-            if (!transport.equals("udp")) {
-                all.putAll(violationsInParts());
-            }
-            for (Map.Entry<String, List<Frame>> one : all.entrySet()) {
+            for (Map.Entry<String, List<Frame>> one : violations().entrySet()) {
                 try (Carrier carrier = dial(transport, server.localAddress())) {
                     carrier.send(hello(), Long.MAX_VALUE);
                     carrier.send(call("hold", 0, null), Long.MAX_VALUE);
