@@ -234,6 +234,9 @@ public final class ClientConnection extends CallConnection {
                 if (failure() != null) {
                     lose(call, failure()); // an Error may have kept the thread that failed from that
                 } else if (reads && !waiter.isReady()) {
+                    if (untilNanos != Long.MAX_VALUE && untilNanos - System.nanoTime() <= 0) {
+                        return false; // its time is over, although frames of others come
+                    }
                     letOthersCall();
                 }
             }

@@ -458,6 +458,9 @@ final class ServerConnection extends CallConnection {
         late.incrementAndGet();
         server.held(this, bytes);
         try {
+            if (server.isFull(this)) {
+                fail(new IOException("the client takes no answers, and far too many bytes of them wait"));
+            }
             if (Thread.currentThread() == readerThread && late.get() <= server.settings.maxCallsPerConnection()) {
                 Thread.startVirtualThread(() -> replyLate(frame, bytes));
                 begun = true;
