@@ -213,8 +213,12 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             }, channel.settings.executor(), new CallCredentials.MetadataApplier() {
                 @Override
                 public void apply(Metadata credential) {
-                    more.merge(credential);
-                    mayBegin(more);
+                    try {
+                        more.merge(credential);
+                        mayBegin(more);
+                    } catch (RuntimeException | Error e) { // the channel waits for its end
+                        endBy("", e);
+                    }
                 }
 
                 @Override
@@ -514,11 +518,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
         if (!unary) {
             flush();
-            if (!isReady()) {
-                toldReady = false;
-                if (isReady()) {
-                    news();
-                }
+            toldReady &= isReady();
+            if (!toldReady && isReady()) { // also if the task has looked while another message went
+                news();
             }
         }
     }
@@ -804,8 +806,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             throw e; // it is told again: its caller may wait
         } catch (RuntimeException | Error e) {
             closeTold = true;
-            Thread.UncaughtExceptionHandler handler = Thread.currentThread().getUncaughtExceptionHandler();
-            handler.uncaughtException(Thread.currentThread(), e);
+            LibraryThreads.report(e);
         }
     }
 

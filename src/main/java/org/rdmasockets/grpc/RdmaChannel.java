@@ -147,9 +147,10 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
 
     /** Runs a callback, and neither that nor its executor on this thread, which may hold the client's locks. */
     private void tell(Runnable callback) {
-        Encoding.VIRTUAL.execute(() -> {
+        Executor where = settings.executor();
+        Encoding.VIRTUAL.execute(where == Encoding.DIRECT ? callback : () -> {
             try {
-                settings.executor().execute(callback);
+                where.execute(callback);
             } catch (RejectedExecutionException | OutOfMemoryError e) { // it takes no more, or has no thread
                 callback.run();
             }

@@ -43,10 +43,22 @@ final class SerialTask implements Runnable {
             if (refused != null) {
                 refused.accept(e);
             } else {
-                LibraryThreads.insist(elsewhere);
+                startElsewhere();
             }
         } catch (Error e) { // it has no thread
+            startElsewhere();
+        }
+    }
+
+    private void startElsewhere() {
+        boolean starts = false;
+        try {
             LibraryThreads.insist(elsewhere);
+            starts = true;
+        } finally {
+            if (!starts) {
+                wanted.set(0); // the next news try again
+            }
         }
     }
 
@@ -61,7 +73,7 @@ final class SerialTask implements Runnable {
         moved = true;
     }
 
-    /** Keeps others from running the body until this thread has called {@link #run}. Before there is any news. */
+    /** Keeps others from running the body until this thread has called {@link #runHere}. Before there is any news. */
     void hold() {
         wanted.set(1);
     }
@@ -79,9 +91,18 @@ final class SerialTask implements Runnable {
         }
     }
 
-    /** Runs the body until there is no more news. */
+    /** As {@link #runHere}, on an executor: that is not to take an exception of the body for a refusal of its own. */
     @Override
     public void run() {
+        try {
+            runHere();
+        } catch (RuntimeException | Error e) {
+            LibraryThreads.report(e);
+        }
+    }
+
+    /** Runs the body until there is no more news, on this thread, which hears what it throws. */
+    void runHere() {
         int seen = wanted.get();
         do {
             runBody();

@@ -102,7 +102,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         first = request;
         task.hold();
         stream.listen(this::onNews);
-        task.run();
+        task.runHere();
     }
 
     /** The reader: something has come, or the call is over. */
@@ -382,13 +382,18 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     }
 
     private void endCall() {
-        over = true;
-        traceEnd(endStatus());
+        Status status = endStatus();
+        Throwable cause = finished ? null : cause();
+        over = true; // nothing above is to be done without memory
+        traceEnd(status);
         if (finished) {
-            listener.onComplete();
-            context.cancel(null);
+            try {
+                listener.onComplete();
+            } finally {
+                context.cancel(null);
+            }
         } else {
-            context.cancel(cause());
+            context.cancel(cause);
             listener.onCancel();
         }
     }
@@ -463,11 +468,9 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
                 outbox.add(bytes);
             }
             flush();
-            if (!isReady()) {
-                toldReady = false;
-                if (isReady()) {
-                    task.schedule();
-                }
+            toldReady &= isReady();
+            if (!toldReady && isReady()) { // also if the task has looked while another message went
+                task.schedule();
             }
         } else if (answer == null) {
             answer = bytes;

@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.internal.lock.CallerLock;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.rpc.call.CallStream;
@@ -467,8 +468,7 @@ public final class RpcClient implements AutoCloseable {
             try {
                 told.accept(next);
             } catch (RuntimeException | Error e) {
-                Thread thread = Thread.currentThread();
-                thread.getUncaughtExceptionHandler().uncaughtException(thread, e); // and the next state is told
+                LibraryThreads.report(e); // and the next state is told
             } finally {
                 synchronized (stateLock) {
                     untold.removeFirst();

@@ -3,7 +3,6 @@ package org.rdmasockets.internal.lock;
 import java.lang.ref.Cleaner;
 import java.time.Duration;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Makes the threads of this library that outlive the call that starts them. Such a thread belongs to no application: it
@@ -13,6 +12,7 @@ import java.util.concurrent.locks.LockSupport;
 public final class LibraryThreads {
     private static final int MOST_TRIES = 1_000;
     private static final long RETRY_NANOS = 1_000_000;
+    private static final long LONG_NANOS = 1_000_000_000;
 
     private LibraryThreads() {}
 
@@ -47,14 +47,17 @@ public final class LibraryThreads {
     /**
      * Does what has to be done, although there may be no memory for it: again after an {@code OutOfMemoryError}, a
      * moment later, a thousand times. The task goes on where it was cut short, and is best made before the need: that
-     * takes memory, too.
+     * takes memory, too. A task that has run for a second has all its tries again.
      */
     public static void insist(Runnable task) {
         int tries = 0;
+        long began = System.nanoTime();
         while (true) {
             try {
                 if (tries > 0) {
-                    LockSupport.parkNanos(RETRY_NANOS);
+                    tries = System.nanoTime() - began < LONG_NANOS ? tries : 0;
+                    pause();
+                    began = System.nanoTime();
                 }
                 task.run();
                 return;
@@ -64,6 +67,24 @@ public final class LibraryThreads {
                     throw e;
                 }
             }
+        }
+    }
+
+    /** Lets a moment pass. A virtual thread that parks needs memory for its timer, and without it parks for ever. */
+    private static void pause() {
+        long end = System.nanoTime() + RETRY_NANOS;
+        while (System.nanoTime() - end < 0) {
+            Thread.yield();
+        }
+    }
+
+    /** Tells the handler of this thread of an exception, as if that had ended the thread; what it throws is dropped. */
+    public static void report(Throwable e) {
+        Thread me = Thread.currentThread();
+        try {
+            me.getUncaughtExceptionHandler().uncaughtException(me, e);
+        } catch (RuntimeException | Error again) {
+            return; // the JVM drops it as well
         }
     }
 

@@ -127,7 +127,7 @@ final class CallTimer {
                 boolean running = look();
                 idle = running | tick() ? 0 : idle + 1;
                 if (idle < IDLE_LOOKS) {
-                    LockSupport.parkNanos(this, running ? LOOK_NANOS : TICK_NANOS);
+                    LockSupport.parkNanos(this, running ? LOOK_NANOS : untilNextTick());
                 } else {
                     sleep();
                     idle = 0;
@@ -137,6 +137,11 @@ final class CallTimer {
                 LockSupport.parkNanos(this, LOOK_NANOS);
             }
         }
+    }
+
+    /** A tick begins then: a look at another time would come up to two ticks late. */
+    private static long untilNextTick() {
+        return TICK_NANOS - Math.floorMod(System.nanoTime(), TICK_NANOS);
     }
 
     /** Parks until an entry is added or a reader runs a method, unless there is one already. */

@@ -509,7 +509,7 @@ public final class ClientConnection extends CallConnection {
             try {
                 lose(call, reason);
             } catch (RuntimeException | Error e) {
-                thrown = e; // the others are to hear of it as well
+                thrown = thrown instanceof Error ? thrown : e; // the others are to hear of it as well
             }
         }
         if (thrown instanceof Error e) {

@@ -458,7 +458,7 @@ final class ServerConnection extends CallConnection {
         late.incrementAndGet();
         server.held(this, bytes);
         try {
-            if (server.isFull(this)) {
+            if (late.get() > 1 && server.isFull(this)) { // one may have to wait because of others
                 fail(new IOException("the client takes no answers, and far too many bytes of them wait"));
             }
             if (Thread.currentThread() == readerThread && late.get() <= server.settings.maxCallsPerConnection()) {

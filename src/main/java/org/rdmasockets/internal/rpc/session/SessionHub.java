@@ -475,7 +475,7 @@ public final class SessionHub {
         shares.known(carrier.part, carrier);
         if (listening) {
             arrivals.signal();
-            accepted.add(carrier); // if an Error has cut that short, a further packet confirms it
+            accepted.add(carrier); // an Error ends the session: its client makes a new one
         } else {
             carrier.end();
         }
