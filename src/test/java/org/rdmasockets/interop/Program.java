@@ -3,14 +3,18 @@ package org.rdmasockets.interop;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.ProcessBuilder.Redirect;
 import java.net.URISyntaxException;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /**
  * Another process: started under {@code timeout}, so that it ends whatever happens, with its output kept. All waits are
@@ -196,7 +200,7 @@ public final class Program implements AutoCloseable {
                 }
                 long millis = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
                 if (millis <= 0 || !printer.isAlive()) {
-                    throw new AssertionError("no line beginning with '" + start + "' from " + this);
+                    throw new AssertionError("no line beginning with '" + start + "' from " + this + threads());
                 }
                 lines.wait(Math.min(millis, 200));
             }
@@ -262,6 +266,27 @@ public final class Program implements AutoCloseable {
     public void close() {
         itself.destroyForcibly();
         process.destroyForcibly();
+    }
+
+    /** The threads of a JVM that are in code of this project, virtual ones too, or nothing. */
+    private String threads() {
+        Path jcmd = Path.of(System.getProperty("java.home"), "bin", "jcmd");
+        if (!process.isAlive() || !command.getFirst().endsWith("/java")) {
+            return "";
+        }
+        try {
+            Path dump = Files.createTempFile("threads", ".txt");
+            try {
+                new ProcessBuilder("timeout", "20", jcmd.toString(), "" + pid(), "Thread.dump_to_file", "-overwrite",
+                        dump.toString()).redirectErrorStream(true).redirectOutput(Redirect.DISCARD).start().waitFor();
+                return Arrays.stream(Files.readString(dump).split("\n\n")).filter(each -> each.contains("org.rdmasockets"))
+                        .collect(Collectors.joining("\n\n", "\nthreads:\n", ""));
+            } finally {
+                Files.delete(dump);
+            }
+        } catch (IOException | InterruptedException e) {
+            return "\nno dump of its threads: " + e;
+        }
     }
 
     @Override

@@ -6,6 +6,7 @@ import java.net.InetSocketAddress;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.waiting.CompletionInbox;
 import org.rdmasockets.internal.waiting.ConnectionRole;
 import org.rdmasockets.internal.log.Log;
@@ -260,12 +261,23 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
 
     /**
      * Protocol lock held: an error cut an operation short at an unknown point, so this cannot go on. Gives the error to
-     * throw.
+     * throw. If there is no memory for that, either, tries again: the next operation must not find this half done.
      */
     public Error spoiled(Error e) {
-        protocol.fail(false, "an operation on this connection was cut short: " + e);
-        end();
+        for (int tries = 1; !spoil() && tries < LibraryThreads.MOST_TRIES; tries++) {
+            LibraryThreads.pause();
+        }
         return e;
+    }
+
+    private boolean spoil() {
+        try {
+            protocol.fail(false, "an operation on this connection was cut short by an Error");
+            end();
+            return true;
+        } catch (OutOfMemoryError e) {
+            return false;
+        }
     }
 
     /** Protocol lock held, after something may have been posted: starts the clock of the oldest send. */

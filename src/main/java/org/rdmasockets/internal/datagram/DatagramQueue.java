@@ -358,7 +358,7 @@ final class DatagramQueue {
         } catch (VerbsException e) {
             fail(e.getMessage());
         } catch (RuntimeException | Error e) {
-            fail(e.toString());
+            fail(e instanceof Error ? "taking completions was cut short by an Error" : e.toString());
             throw e;
         }
     }

@@ -10,7 +10,8 @@ import java.util.concurrent.ThreadFactory;
  * makes it, so that an undeployed application can be unloaded.
  */
 public final class LibraryThreads {
-    private static final int MOST_TRIES = 1_000;
+    /** How often a thing that has to end is tried for want of memory. */
+    public static final int MOST_TRIES = 1_000;
     private static final long RETRY_NANOS = 1_000_000;
     private static final long LONG_NANOS = 1_000_000_000;
 
@@ -71,7 +72,7 @@ public final class LibraryThreads {
     }
 
     /** Lets a moment pass. A virtual thread that parks needs memory for its timer, and without it parks for ever. */
-    private static void pause() {
+    public static void pause() {
         long end = System.nanoTime() + RETRY_NANOS;
         while (System.nanoTime() - end < 0) {
             Thread.yield();

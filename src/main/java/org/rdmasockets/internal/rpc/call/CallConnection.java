@@ -9,6 +9,7 @@ import org.rdmasockets.internal.lock.LibraryThreads;
 
 /** The common part of both ends of a connection. */
 abstract class CallConnection {
+    private static final IOException CUT_SHORT = new IOException("no memory or stack for more of it");
     /** Bytes of a call that may be sent before its receiver has consumed any, one message more. */
     static final int WINDOW = 256 << 10;
     /** How long an unknown client may take for its first frame. */
@@ -160,7 +161,12 @@ abstract class CallConnection {
 
     /** Something may be lost that others wait for: the connection is over. An {@code Error} goes on to the caller. */
     final void fail(String what, Throwable cause) {
-        fail(cause instanceof IOException e ? e : new IOException(what + ": " + cause, cause));
+        IOException reason = CUT_SHORT;
+        try {
+            reason = cause instanceof IOException e ? e : new IOException(what + ": " + cause, cause);
+        } finally {
+            fail(reason); // also if there is no memory to tell why
+        }
         if (cause instanceof Error e) {
             throw e;
         }

@@ -464,7 +464,7 @@ public final class SessionHub {
                 confirm(carrier);
             }
         } catch (Error e) {
-            carrier.session.fail("a packet could not be taken in: " + e); // half of it may be
+            carrier.session.fail("a packet could not be taken in, for an Error"); // half of it may be
         }
         carrier.account(now);
         carrier.pump(now);
@@ -876,7 +876,7 @@ public final class SessionHub {
                 session.send(message);
                 pump(now);
             } catch (Error e) {
-                session.fail("a message could not be sent: " + e); // half of it may be
+                session.fail("a message could not be sent, for an Error"); // half of it may be
                 throw e;
             } finally {
                 lock.unlock();
