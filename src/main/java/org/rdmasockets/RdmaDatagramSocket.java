@@ -435,8 +435,9 @@ public class RdmaDatagramSocket extends DatagramSocket {
     private void startReading() {
         synchronized (lock) {
             if (reader == null && !isClosed()) {
+                Runnable loop = this::readUdp;
                 reader = Thread.ofVirtual().name("rdma-udp-" + getLocalPort()).inheritInheritableThreadLocals(false)
-                        .start(this::readUdp);
+                        .start(() -> LibraryThreads.insist(loop));
             }
         }
     }

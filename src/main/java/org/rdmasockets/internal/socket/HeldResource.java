@@ -52,11 +52,11 @@ public final class HeldResource implements Runnable {
 
     private void close() {
         AutoCloseable last = resource;
-        resource = null;
         try {
             if (last != null) {
                 last.close();
             }
+            resource = null; // after an Error the cleaner tries again
         } catch (RuntimeException e) {
             throw e;
         } catch (Exception e) {

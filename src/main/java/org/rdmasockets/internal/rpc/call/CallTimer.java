@@ -4,6 +4,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.lock.LibraryThreads;
 
 /**
  * Ends what takes too long, in one daemon thread of the process: calls whose deadline is over, to within a tick of a
@@ -112,7 +113,8 @@ final class CallTimer {
 
     private synchronized void start() {
         if (thread == null) {
-            Thread made = Thread.ofPlatform().name("rdma-rpc-timer").daemon().unstarted(this::run);
+            Runnable loop = this::run;
+            Thread made = LibraryThreads.unstarted("rdma-rpc-timer", () -> LibraryThreads.insist(loop));
             made.start(); // may fail: the next one tries again
             thread = made;
         }

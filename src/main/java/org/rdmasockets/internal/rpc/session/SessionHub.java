@@ -130,7 +130,8 @@ public final class SessionHub {
         } catch (GeneralSecurityException e) {
             throw new IOException("no HMAC-SHA256 in this JVM", e);
         }
-        timer = Thread.ofVirtual().name("rdma-rpc-session-timer").unstarted(this::time);
+        Runnable loop = this::time;
+        timer = Thread.ofVirtual().name("rdma-rpc-session-timer").unstarted(() -> LibraryThreads.insist(loop));
     }
 
     /** Listens by a bound socket that is used for nothing else and ends with this; no longer message comes in. */
@@ -608,7 +609,8 @@ public final class SessionHub {
             try {
                 next = serveDue(System.nanoTime());
                 wakeAt = next;
-                if (closed) {
+                closed |= isUnused();
+                if (closed) { // an Error may have cut that short
                     socket.close();
                 }
             } catch (RuntimeException | Error e) {
@@ -713,14 +715,18 @@ public final class SessionHub {
         }
     }
 
+    private boolean isUnused() {
+        return !listening && sessions.isEmpty();
+    }
+
     private void closeIfUnused() {
-        if (!listening && sessions.isEmpty()) {
+        if (isUnused()) {
             closed = true;
             try {
                 socket.close();
             } finally {
                 wakeAt = Long.MIN_VALUE;
-                LockSupport.unpark(timer); // it closes the socket if an Error has cut that short
+                LockSupport.unpark(timer);
             }
         }
     }
@@ -736,6 +742,7 @@ public final class SessionHub {
         private Shares.AddressPart<SessionCarrier> part;
         private boolean confirmed;
         private boolean closing;
+        private boolean ended;
         /** Its part of what all hold, and since when no message has become whole, or was taken. */
         private long holds;
         private long heldSince;
@@ -969,12 +976,14 @@ public final class SessionHub {
 
         /** Lock held. */
         private void end() {
-            if (!closing) {
+            if (!ended) {
+                long now = System.nanoTime();
+                endsAt = closing ? endsAt : now + LINGER_NANOS;
                 closing = true;
                 session.end();
-                endsAt = System.nanoTime() + LINGER_NANOS;
-                pump(System.nanoTime());
+                pump(now);
                 signal();
+                ended = true; // else a second close goes on
             }
         }
     }

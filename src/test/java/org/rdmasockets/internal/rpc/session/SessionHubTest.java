@@ -273,6 +273,40 @@ class SessionHubTest {
         }
     }
 
+    /** The call's packet is lost, and only the timer sends it again. */
+    @Test
+    void aTimerThatFindsNoMemoryGoesOn() throws Exception {
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
+        Thread caller = Thread.currentThread();
+        AtomicBoolean fails = new AtomicBoolean();
+        List<DatagramSocket> made = new CopyOnWriteArrayList<>();
+        try (CallServer server = echo(listener);
+                RpcClient client = RpcClient.builder().datagrams(at -> {
+                    made.add(new DatagramSocket(at) {
+                        @Override
+                        public void send(DatagramPacket packet) throws IOException {
+                            if (Thread.currentThread() != caller || !fails.get()) {
+                                super.send(packet);
+                            }
+                        }
+
+                        @Override
+                        public boolean isClosed() {
+                            if (Thread.currentThread().getName().endsWith("timer") && fails.getAndSet(false)) {
+                                throw new OutOfMemoryError("of a test");
+                            }
+                            return super.isClosed();
+                        }
+                    });
+                    return made.getLast();
+                }).connect(server.localAddress())) {
+            fails.set(true);
+            assertArrayEquals(PING, client.call("echo", PING, RpcOptions.DEFAULT.timeout(Duration.ofSeconds(30))));
+            assertFalse(fails.get(), "no timer has looked");
+            assertEquals(1, made.size(), "another session was made");
+        }
+    }
+
     /** The same server, to which clients of loopback seem to come from as many hosts as they have addresses. */
     private static Carrier.Listener fromHosts(Carrier.Listener listener) {
         return proxy(Carrier.Listener.class, listener, (method, result) -> method.equals("accept")
