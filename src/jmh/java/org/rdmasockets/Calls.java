@@ -10,6 +10,10 @@ import io.grpc.Server;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import io.grpc.netty.shaded.io.netty.channel.epoll.EpollDomainSocketChannel;
+import io.grpc.netty.shaded.io.netty.channel.epoll.EpollEventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.epoll.EpollServerDomainSocketChannel;
+import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
 import io.grpc.okhttp.OkHttpChannelBuilder;
 import io.grpc.okhttp.OkHttpServerBuilder;
 import io.grpc.protobuf.ProtoUtils;
@@ -24,7 +28,9 @@ import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.util.ArrayDeque;
@@ -38,6 +44,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
 import org.rdmasockets.endpoint.LocalRegion;
@@ -55,8 +62,8 @@ import org.rdmasockets.rpc.RpcServer;
 
 /**
  * The cost of a call between two processes of one host: a protobuf message there and back, over endpoints and over
- * sessions on shared memory, by bytes and by gRPC's stubs, beside gRPC over Netty and over OkHttp on TCP, and beside
- * bare messages of an endpoint. All in turn, two new JVMs for each turn; printed are medians of the turns. Callers
+ * sessions on shared memory, by bytes and by gRPC's stubs, beside gRPC over Netty and over OkHttp on TCP, over Netty on a
+ * Unix socket, and beside bare messages of an endpoint. All in turn, two new JVMs for each turn; printed are medians of the turns. Callers
  * are virtual threads. See {@code src/jmh/run}.
  */
 final class Calls {
@@ -65,13 +72,17 @@ final class Calls {
     private static final int CLIENTS = 100;
     private static final int IDLE_CLIENTS = 1000;
     private static final int STREAMED = 200_000;
+    /** Calls in a second at moderate load, whether they are answered or not. */
+    private static final int MODERATE = 5_000;
+    private static final int FIRST_SECONDS = 3;
+    private static final int MODERATE_SECONDS = 15;
     private static final List<Integer> SIZES = Arrays.stream(System.getProperty("calls.sizes", "64,4096").split(","))
             .map(Integer::valueOf).toList();
     /** Calls under way; if told, nothing else is measured, and not the memory of idle clients. */
     private static final String ONLY_UNDER_WAY = System.getProperty("calls.underWay", "");
     private static final int[] UNDER_WAY = ONLY_UNDER_WAY.isEmpty() ? new int[] {1, 64, 1024}
             : Arrays.stream(ONLY_UNDER_WAY.split(",")).mapToInt(Integer::parseInt).toArray();
-    private static final List<String> KINDS = List.of("netty", "okhttp", "stubs", "rpc", "sessions", "endpoint");
+    private static final List<String> KINDS = List.of("netty", "unix", "okhttp", "stubs", "rpc", "sessions", "endpoint");
     private static final MethodDescriptor<Found, Found> ECHO = method("echo", MethodDescriptor.MethodType.UNARY);
     private static final MethodDescriptor<Found, Found> MANY = method("many",
             MethodDescriptor.MethodType.SERVER_STREAMING);
@@ -144,9 +155,10 @@ final class Calls {
                 # Calls between two processes of a host
 
                 Medians of %d rounds in turn, %s, %d processors, Java %s, Linux %s. A call is a protobuf message there
-                and back. *netty*, *okhttp*: gRPC over TCP; *stubs*: gRPC's stubs over this library; *rpc*:
+                and back. *netty*, *okhttp*: gRPC over TCP; *unix*: over a Unix socket, by Netty; *stubs*: gRPC's stubs over this library; *rpc*:
                 `org.rdmasockets.rpc`; *sessions*: the same over datagrams; *endpoint*: messages of an endpoint, without
-                calls. *CPU* is that of both processes. Made by `src/jmh/run calls`; compare within this page only.
+                calls. *CPU* is that of both processes. *Open loop*: calls begin at their times, answered or not, and an
+                answer's time counts from there. Made by `src/jmh/run calls`; compare within this page only.
 
                 | promise | seen |  |
                 |---|---:|---|
@@ -191,15 +203,22 @@ final class Calls {
     // The server's process.
 
     private static void serve(String kind) throws Exception {
-        int port = switch (kind) {
+        Object where = switch (kind) {
             case "netty" -> listen(NettyServerBuilder.forAddress(any()).addService(service()).build());
+            case "unix" -> {
+                Path path = Files.createTempDirectory("calls").resolve("socket");
+                listen(NettyServerBuilder.forAddress(new DomainSocketAddress(path.toString()))
+                        .channelType(EpollServerDomainSocketChannel.class).bossEventLoopGroup(new EpollEventLoopGroup(1))
+                        .workerEventLoopGroup(new EpollEventLoopGroup()).addService(service()).build());
+                yield path;
+            }
             case "okhttp" -> listen(OkHttpServerBuilder.forPort(any(), InsecureServerCredentials.create())
                     .addService(service()).build());
             case "stubs" -> listen(RdmaServerBuilder.forAddress(any()).addService(service()).build());
             case "endpoint" -> listen(RdmaEndpoint.builder().listen(any()));
             default -> (kind.equals("sessions") ? rpc().datagrams() : rpc()).listen(any()).localAddress().getPort();
         };
-        System.out.println(port);
+        System.out.println(where);
         BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String order = orders.readLine(); order != null; order = orders.readLine()) {
             System.out.println(order.equals("heap") ? heap() : processorNanos());
@@ -399,7 +418,17 @@ final class Calls {
         }
     }
 
-    private static Caller connect(String kind, InetSocketAddress server) throws IOException {
+    /** Of all channels over a Unix socket, as Netty has one for those over TCP. */
+    private static final class Loops {
+        static final EpollEventLoopGroup ALL = new EpollEventLoopGroup();
+    }
+
+    private static Caller connect(String kind, SocketAddress at) throws IOException {
+        if (at instanceof DomainSocketAddress) {
+            return new OverGrpc(NettyChannelBuilder.forAddress(at).channelType(EpollDomainSocketChannel.class)
+                    .eventLoopGroup(Loops.ALL).usePlaintext().build());
+        }
+        InetSocketAddress server = (InetSocketAddress) at;
         return switch (kind) {
             case "netty" -> new OverGrpc(NettyChannelBuilder.forAddress(server).usePlaintext().build());
             case "okhttp" -> new OverGrpc(OkHttpChannelBuilder.forAddress(server.getHostString(), server.getPort())
@@ -416,8 +445,9 @@ final class Calls {
         Process process = start("server", kind);
         try (BufferedReader answers = process.inputReader();
                 PrintStream orders = new PrintStream(process.getOutputStream(), true)) {
-            InetSocketAddress server = new InetSocketAddress(InetAddress.getLoopbackAddress(),
-                    Integer.parseInt(answers.readLine()));
+            String where = answers.readLine();
+            SocketAddress server = kind.equals("unix") ? new DomainSocketAddress(where)
+                    : new InetSocketAddress(InetAddress.getLoopbackAddress(), Integer.parseInt(where));
             Turn turn = new Turn(kind, server, orders, answers);
             turn.measureAll();
         } finally {
@@ -426,7 +456,7 @@ final class Calls {
     }
 
     /** All that is measured of a kind. */
-    private record Turn(String kind, InetSocketAddress server, PrintStream orders, BufferedReader answers) {
+    private record Turn(String kind, SocketAddress server, PrintStream orders, BufferedReader answers) {
         private long ask(String order) throws IOException {
             orders.println(order);
             return Long.parseLong(answers.readLine());
@@ -437,6 +467,9 @@ final class Calls {
         }
 
         void measureAll() throws Exception {
+            if (!kind.equals("endpoint") && ONLY_UNDER_WAY.isEmpty()) {
+                moderate();
+            }
             for (int bytes : SIZES) {
                 Found request = Found.newBuilder().setValue(ByteString.copyFrom(new byte[bytes])).build();
                 String size = bytes + " B, ";
@@ -457,6 +490,67 @@ final class Calls {
             if (!kind.equals("endpoint") && ONLY_UNDER_WAY.isEmpty()) {
                 idle();
             }
+        }
+
+        /** In two processes that have just started: the first call, and then moderate load, at first and warm. */
+        private void moderate() throws Exception {
+            Found request = Found.newBuilder().setValue(ByteString.copyFrom(new byte[64])).build();
+            long start = System.nanoTime();
+            List<Caller> callers = new ArrayList<>(List.of(connect(kind, server)));
+            callers.getFirst().call(request);
+            note("first connect and call, ms", (System.nanoTime() - start) / 1e6);
+            while (callers.size() < CLIENTS) {
+                callers.add(connect(kind, server));
+            }
+            ConcurrentLinkedQueue<Throwable> failures = new ConcurrentLinkedQueue<>();
+            CountDownLatch done = new CountDownLatch(MODERATE * MODERATE_SECONDS);
+            String what = "64 B, %d clients, %,d calls/s open loop, ".formatted(CLIENTS, MODERATE);
+            long begin = System.nanoTime();
+            int calls = callAll(0, FIRST_SECONDS, begin, callers, request, what + "first " + FIRST_SECONDS + " s: ",
+                    failures, done);
+            calls = callAll(calls, MODERATE_SECONDS - 5, begin, callers, request, null, failures, done);
+            callAll(calls, MODERATE_SECONDS, begin, callers, request, what + "warm: ", failures, done);
+            done.await();
+            callers.forEach(Caller::close);
+            if (!failures.isEmpty()) {
+                throw new IOException(what, failures.peek());
+            }
+        }
+
+        /** Begins calls at their times, from one on, until a second; gives the next one's number. */
+        private int callAll(int from, int untilSecond, long begin, List<Caller> callers, Found request, String what,
+                ConcurrentLinkedQueue<Throwable> failures, CountDownLatch done) throws Exception {
+            Histogram times = new ConcurrentHistogram(3);
+            times.setAutoResize(true);
+            CountDownLatch answered = new CountDownLatch(MODERATE * untilSecond - from);
+            long processor = processorNanos() + ask("processor");
+            int call = from;
+            for (; call < MODERATE * untilSecond; call++) {
+                long at = begin + call * 1_000_000_000L / MODERATE;
+                for (long left = at - System.nanoTime(); left > 0; left = at - System.nanoTime()) {
+                    LockSupport.parkNanos(left);
+                }
+                Caller caller = callers.get(call % CLIENTS);
+                Thread.ofVirtual().start(() -> {
+                    try {
+                        caller.call(request);
+                        times.recordValue(System.nanoTime() - at);
+                    } catch (Exception e) {
+                        failures.add(e);
+                    } finally {
+                        answered.countDown();
+                        done.countDown();
+                    }
+                });
+            }
+            answered.await();
+            processor = processorNanos() + ask("processor") - processor;
+            if (what != null) {
+                note(what + "p50, us", times.getValueAtPercentile(50) / 1000.0);
+                note(what + "p99, us", times.getValueAtPercentile(99) / 1000.0);
+                note(what + "CPU us/call", processor / 1000.0 / (call - from));
+            }
+            return call;
         }
 
         private void measure(String what, Found request, int clients, int underWay) throws Exception {
