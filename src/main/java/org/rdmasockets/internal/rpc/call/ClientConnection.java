@@ -368,12 +368,14 @@ public final class ClientConnection extends CallConnection {
         int seenStanding = 0;
         while (failure() == null) {
             boolean mine;
+            boolean handedOn;
             boolean watches;
             synchronized (turns) {
                 watches = watcher != null;
                 // While callers come it leaves the turn to them: their answers need no other thread then.
                 boolean quiet = watches && (reading == me ? standCount == seenStanding : readCount == seen);
                 mine = (reading == null || reading == me) && (needsBackground() || quiet);
+                handedOn = !mine && reading == me; // when it was not needed any more
                 if (mine) {
                     reading = me;
                 }
@@ -384,13 +386,12 @@ public final class ClientConnection extends CallConnection {
                 if (mine) {
                     readSome(Long.MAX_VALUE);
                     letOthersCall();
+                } else if (handedOn) {
+                    leaveTurn(me); // and looks again: that may wait for a lock, and use up the permit of an unpark
+                } else if (watches) {
+                    LockSupport.parkNanos(this, QUIET_NANOS);
                 } else {
-                    leaveTurn(me); // if it was handed on to this thread when it was not needed any more
-                    if (watches) {
-                        LockSupport.parkNanos(this, QUIET_NANOS);
-                    } else {
-                        LockSupport.park(this);
-                    }
+                    LockSupport.park(this);
                 }
             } catch (IOException e) {
                 Thread.interrupted(); // an interrupt of this thread has no meaning

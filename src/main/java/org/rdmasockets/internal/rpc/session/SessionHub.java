@@ -225,6 +225,7 @@ public final class SessionHub {
     public static Carrier connect(DatagramSocket socket, InetSocketAddress to, int maxMessage, long limitNanos)
             throws IOException {
         boolean connected = false;
+        Runnable close = socket::close; // made before it is needed
         try {
             SessionHub hub = new SessionHub(socket, false, maxMessage, Long.MAX_VALUE);
             SessionCarrier carrier = hub.greet(to, System.nanoTime() + Math.min(limitNanos, STALL_NANOS));
@@ -236,7 +237,7 @@ public final class SessionHub {
             return carrier;
         } finally {
             if (!connected) {
-                socket.close();
+                LibraryThreads.insist(close);
             }
         }
     }
@@ -420,6 +421,7 @@ public final class SessionHub {
             }
             sessions.values().forEach(SessionCarrier::signal);
             arrivals.signalAll();
+            LockSupport.unpark(timer);
         } finally {
             lock.unlock();
         }
@@ -603,15 +605,16 @@ public final class SessionHub {
     // Deadlines.
 
     private void time() {
-        while (!socket.isClosed()) {
+        while (true) {
             long next;
-            lock.lock();
+            lock.lock(); // may use up the permit of an unpark
             try {
                 next = serveDue(System.nanoTime());
                 wakeAt = next;
-                closed |= isUnused();
-                if (closed) { // an Error may have cut that short
-                    socket.close();
+                closed |= isUnused() || socket.isClosed();
+                if (closed) {
+                    socket.close(); // an Error may have cut that short
+                    return;
                 }
             } catch (RuntimeException | Error e) {
                 lookAt = Long.MIN_VALUE;

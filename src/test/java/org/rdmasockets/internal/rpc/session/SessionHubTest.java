@@ -27,6 +27,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.AbstractOwnableSynchronizer;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -302,6 +304,38 @@ class SessionHubTest {
             fails.set(true);
             assertArrayEquals(PING, client.call("echo", PING, RpcOptions.DEFAULT.timeout(Duration.ofSeconds(30))));
             assertTrue(timer.get().isAlive(), "the timer is no more");
+        }
+    }
+
+    /** It waits for the hub's lock when the close wakes it up: so it is not parked where it looks at the time. */
+    @Test
+    void aTimerEndsAlthoughItsWakeUpFindsItAtTheLock() throws Exception {
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
+        AtomicReference<Thread> timer = new AtomicReference<>();
+        try (CallServer server = echo(listener)) {
+            try (RpcClient client = RpcClient.builder().datagrams(at -> new DatagramSocket(at) {
+                @Override
+                public boolean isClosed() {
+                    if (Thread.currentThread().getName().endsWith("timer")) {
+                        timer.set(Thread.currentThread());
+                    }
+                    return super.isClosed();
+                }
+
+                @Override
+                public void close() {
+                    Thread waits = timer.get();
+                    while (waits.isAlive() && !isClosed() && !(LockSupport.getBlocker(waits)
+                            instanceof AbstractOwnableSynchronizer)) { // the lock's, which this thread has
+                        LockSupport.unpark(waits);
+                        Thread.yield();
+                    }
+                    super.close();
+                }
+            }).connect(server.localAddress())) {
+                assertArrayEquals(PING, client.call("echo", PING));
+            }
+            Await.until("the timer's end", () -> !timer.get().isAlive());
         }
     }
 
