@@ -96,7 +96,7 @@ public interface Protocol extends CompletionClient {
     /** Any thread: something has come in that no caller waits for. */
     @Override
     default void onBacklog() {
-        connection().later(connection()::takeIn);
+        connection().onBacklog();
     }
 
     /** Makes the protocols of connections. */

@@ -554,14 +554,14 @@ public final class StreamTransport implements Connection, Protocol {
     @Override
     public void shutdownInput() throws IOException {
         shutdown(true);
-        connection.takeInOrphans(); // no thread reads any more, and the peer must not wait for that
+        inbox.tellAll(); // no thread reads any more, and the peer must not wait for that
     }
 
     @Override
     public void shutdownOutput() throws IOException {
         shutdown(false);
         if (!connection.completionIsDelivery()) {
-            connection.takeInOrphans(); // the peer may wait for this end to go, when no thread calls any more
+            inbox.tellAll(); // the peer may wait for this end to go, when no thread calls any more
         }
     }
 

@@ -531,7 +531,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
             try {
                 attend();
                 if (mayBlock()) {
-                    inbox.onOrphan(this::onOrphan);
+                    inbox.tellAll();
                     drained(this::sayLastWord);
                     if (isOver()) { // else there will be news
                         later(this::tearDown);
@@ -576,7 +576,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         inbox.drain(); // the posted requests have completed by now, as a rule
         linger();
         if (!hasReached(Stage.TEARING_DOWN)) {
-            inbox.onOrphan(this::onOrphan);
+            inbox.tellAll();
             linger(); // news may have come in between
         }
     }
@@ -641,13 +641,8 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         return true;
     }
 
-    /** Has arrivals taken in from now on even while no thread waits. */
-    void takeInOrphans() {
-        inbox.onOrphan(this::onOrphan);
-    }
-
     /** Any thread: something has come in that no caller waits for. */
-    private void onOrphan() {
+    void onBacklog() {
         later(isClosed() ? this::linger : this::takeIn);
     }
 

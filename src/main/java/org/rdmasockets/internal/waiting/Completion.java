@@ -18,8 +18,7 @@ public final class Completion {
     private int status;
     private CompletionOpcode opcode = CompletionOpcode.UNKNOWN;
     private int lengthBytes;
-    /** Immediate data, or of a failed one the vendor's error code. */
-    private int detail;
+    private int immediate;
     private boolean hasImmediate;
     /** Whether the peer has sent something. */
     boolean isReceive;
@@ -45,7 +44,7 @@ public final class Completion {
         lengthBytes = isReceive ? batch.lengthBytes(index) : 0;
         arrivedBytes = opcode == CompletionOpcode.RECEIVE ? BYTES_OF_SEND : lengthBytes;
         hasImmediate = !failed && batch.hasImmediate(index);
-        detail = failed ? batch.vendorError(index) : hasImmediate ? batch.immediate(index) : 0;
+        immediate = hasImmediate ? batch.immediate(index) : 0;
     }
 
     /**
@@ -81,12 +80,7 @@ public final class Completion {
 
     /** The immediate data, in host order: the 32 bits, 0 if there were none. */
     public int immediate() {
-        return status == 0 ? detail : 0;
-    }
-
-    /** The vendor's own error code: {@code vendor_err}; 0 unless the request failed. */
-    public int vendorError() {
-        return status == 0 ? 0 : detail;
+        return immediate;
     }
 
     /**

@@ -27,11 +27,10 @@ public interface CompletionClient {
     boolean creditOwed();
 
     /**
-     * Much has arrived and no thread waits, or anything while credit is owed; {@link CompletionInbox#backlogBytes} says
-     * how much is much. Called once for all that arrives until a thread enters, in the thread that brought it, and once
-     * more at most after {@link CompletionInbox#onOrphan}. Must not throw: hand the work, which begins with
-     * {@link CompletionInbox#enter}, to another thread. For a client whose inbox never gets an orphan task, nothing
-     * need happen.
+     * Much has arrived and no thread waits, or anything while credit is owed or after {@link CompletionInbox#tellAll};
+     * {@link CompletionInbox#backlogBytes} says how much is much. Called once for all that arrives until a thread
+     * enters, in the thread that brought it. Must not block or throw: hand the work, which begins with
+     * {@link CompletionInbox#enter} and does nothing if there is nothing to do, to another thread.
      */
     default void onBacklog() {}
 }

@@ -40,14 +40,15 @@ public final class CompletionInbox {
     private volatile int spinBudgetNanos;
     /** The client's last word on this; written under protocolLock, read by threads that wake. */
     private volatile boolean creditOwed;
-    private volatile Runnable orphanTask;
+    /** Whether the client hears of all that arrives while no thread waits; set once. */
+    private volatile boolean tellsAll;
     /** The client hears of a backlog of so many bytes; the value of {@link #backlogBytes(int)}. */
     private volatile int backlogBytes = Integer.MAX_VALUE;
     /** Bytes that were offered since the start, wrapping around; written under the shard's cqLock. */
     private int arrivedBytes;
     /** Bytes of these that were applied; written under protocolLock. A stale value only tells of a backlog early. */
     private int takenBytes;
-    /** Whether the orphan task or the client was told of arrivals since a thread last entered; changed by TOLD. */
+    /** Whether the client was told of arrivals since a thread last entered; changed by TOLD. */
     private volatile boolean told;
     /** Why nothing more will come; set once, by FAILURE. The client hears of it after all that was offered. */
     private volatile Throwable failure;
@@ -141,18 +142,18 @@ public final class CompletionInbox {
 
     /**
      * Releases the protocol lock and then wakes each waiter, other than the caller, whose role has become ready. If
-     * something was applied and there is an orphan task, that runs as well.
+     * something was applied, a client that hears of all hears of that, too.
      */
     public void exit() {
         Thread wakeReader = null;
         Thread wakeWriter = null;
-        boolean orphan = false;
+        boolean tells = false;
         try {
             settleCredit();
             // Lock order makes this safe: a waiter publishes itself before it takes this lock to test.
             wakeReader = readyThread(reader, Role.READER);
             wakeWriter = readyThread(writer, Role.WRITER);
-            orphan = applied && orphanTask != null;
+            tells = applied && tellsAll;
             applied = false;
         } catch (RuntimeException | Error e) {
             markFailed(e);
@@ -169,7 +170,7 @@ public final class CompletionInbox {
         if (wakeWriter != null) {
             wake(wakeWriter);
         }
-        if (orphan) {
+        if (tells) {
             tell();
         }
     }
@@ -425,7 +426,7 @@ public final class CompletionInbox {
         Thread waitingReader = wakes ? reader.thread : null;
         Thread waitingWriter = wakes ? threadOf(writer) : null;
         if (waitingReader == null && waitingWriter == null) {
-            if (orphanTask != null || creditOwed || arrivedBytes - takenBytes >= backlogBytes) {
+            if (tellsAll || creditOwed || arrivedBytes - takenBytes >= backlogBytes) {
                 tell();
             }
         } else if ((kinds & WakeList.BOTH) != 0) {
@@ -474,15 +475,13 @@ public final class CompletionInbox {
     }
 
     /**
-     * Sets a task that runs when something arrives and no thread waits: in the thread that brought it, and now if
-     * something is there already. It runs once for all that arrives until a thread calls {@link #enter}. It also runs
-     * in the {@link #exit} of any thread that has applied something, the task's own thread included, so that it hears
-     * of everything. The task must not block or throw: it hands the work to another thread. The work begins with
-     * {@code enter()}, and does nothing if there is nothing to do.
+     * Calls {@link CompletionClient#onBacklog} from now on for whatever arrives while no thread waits, and now if
+     * something is there already. It is also called in the {@link #exit} of any thread that has applied something, so
+     * that the client hears of everything.
      */
-    public void onOrphan(Runnable task) {
-        orphanTask = task;
-        // Pairs with the fence before the look at the waiters: what was offered before the task could be seen is here.
+    public void tellAll() {
+        tellsAll = true;
+        // Pairs with the fence before the look at the waiters: what was offered before this could be seen is here.
         VarHandle.fullFence();
         if (!arrived.isEmpty() || failure != null) {
             tell();
@@ -501,13 +500,8 @@ public final class CompletionInbox {
     /** Tells of what no thread takes out, unless that has happened since one did. */
     private void tell() {
         if (!(boolean) TOLD.getAndSet(this, true)) {
-            Runnable task = orphanTask;
             try {
-                if (task != null) {
-                    task.run();
-                } else {
-                    client.onBacklog();
-                }
+                client.onBacklog();
             } catch (RejectedExecutionException e) {
                 LOG.debug("the last completions of a closed connection are dropped", e);
             } catch (Error e) {

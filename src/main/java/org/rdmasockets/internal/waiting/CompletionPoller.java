@@ -171,15 +171,6 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     /**
-     * Finds or makes a completion queue of a device with room for so many completions. Others may take the room
-     * meanwhile, and then {@link CompletionShard#openInbox} refuses; {@link #openInbox} does both without that gap.
-     * Throws if the device has no more completion queues, or this poller has failed. <em>May block</em>.
-     */
-    public CompletionShard shard(Device device, ConnectionRole side, int entriesNeeded) throws VerbsException {
-        return shardsOf(device).find(side, entriesNeeded);
-    }
-
-    /**
      * Opens an inbox in a completion queue of a device that has room, and keeps that room, the depths of the
      * connection's send queue and receive queue together, for it; make the queue pair with {@code shard().queue()}.
      * Throws if the device has no more completion queues, or this poller has failed. <em>May block</em>.
@@ -189,7 +180,7 @@ public final class CompletionPoller implements AutoCloseable {
         return shardsOf(device).openInbox(side, client, maxOutstanding);
     }
 
-    private DeviceShards shardsOf(Device device) throws VerbsException {
+    DeviceShards shardsOf(Device device) throws VerbsException {
         synchronized (devices) {
             if (failure != null) {
                 throw refusal(failure);

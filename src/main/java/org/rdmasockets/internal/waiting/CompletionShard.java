@@ -94,20 +94,9 @@ public final class CompletionShard extends Padded {
 
     /**
      * Opens an inbox and sets room in the completion queue aside for it, until it is retired: the depths of the
-     * connection's send queue and receive queue together. Open it before the queue pair is made: then that finds room
-     * for sure. Throws if there is no room (any more; ask {@link CompletionPoller#shard} again), or the queue or the
-     * poller has failed.
+     * connection's send queue and receive queue together. Null if there is no room; throws if the queue or the poller
+     * has failed.
      */
-    public CompletionInbox openInbox(CompletionClient client, int maxOutstanding) throws VerbsException {
-        CompletionInbox inbox = tryOpenInbox(client, maxOutstanding);
-        if (inbox == null) {
-            throw new VerbsException("completion queue reservation", 0, "entriesNeeded=" + maxOutstanding + ", room="
-                    + room() + ", entries=" + queue.entries(), "choose another completion queue");
-        }
-        return inbox;
-    }
-
-    /** An open inbox, or null when there is no room. */
     CompletionInbox tryOpenInbox(CompletionClient client, int maxOutstanding) throws VerbsException {
         if (maxOutstanding < 1) {
             throw new IllegalArgumentException("maxOutstanding=" + maxOutstanding);

@@ -8,7 +8,7 @@
  * ({@code Waiter}; at most one waits in each role). A thread that enters the inbox applies what is there: it hands it
  * to the connection's protocol, the {@link org.rdmasockets.internal.waiting.CompletionClient}, which also says whether
  * a role is ready. Besides completions an inbox takes <em>tokens</em>, objects from other threads, such as the news
- * that the peer is gone. Its <em>orphan task</em> runs when something arrives and no thread waits.
+ * that the peer is gone. The client can hear of what arrives while no thread waits ({@code onBacklog}).
  *
  * <p>A thread waits in three ways, in this order: (1) it finds what it waits for in its inbox; (2) it <em>leads</em>:
  * it polls the completion queue for itself, and for all others, within a budget of some microseconds
@@ -41,7 +41,7 @@
  * <li><em>The polling thread tells the waiter</em> ({@code waiter.thread} against the inbox). W1 comes before W4, and
  * the offer of P4 before P6, with a full fence between them: so either the waiter finds the completion, or it is
  * unparked. An unpark before W5 makes that park return. The JCTools offer ends in a release store, which is not enough
- * without the fence. A token, a failure, a close ({@code open}) and a new orphan task are told in the same way: first
+ * without the fence. A token, a failure, a close ({@code open}) and {@code tellsAll} are told in the same way: first
  * the store, then the look at the other side.
  * <li><em>One waiter tells the other.</em> Reader and writer share the inbox: credits for the writer come as receives,
  * and a receive wakes the reader. The thread that applies them asks the client about both roles, and unparks the other

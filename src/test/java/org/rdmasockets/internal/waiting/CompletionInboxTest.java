@@ -198,30 +198,32 @@ class CompletionInboxTest {
     }
 
     @Test
-    void orphanTaskRunsOnceUntilSomebodyTakesIn() throws Exception {
+    void tellsAllOnceUntilAThreadTakesIn() throws Exception {
         try (Fixture f = Fixture.parking()) {
             CompletionInbox inbox = f.open(client);
             AtomicInteger runs = new AtomicInteger();
+            client.backlog = runs::incrementAndGet;
             inbox.offerToken("before");
-            inbox.onOrphan(runs::incrementAndGet);
+            inbox.tellAll();
             assertEquals(1, runs.get(), "for what was there");
             inbox.offerToken("one");
             inbox.offerToken("two");
             assertEquals(1, runs.get(), "coalesced");
             assertEquals(List.of("before", "one", "two"), client.applied(inbox));
-            assertEquals(2, runs.get(), "somebody else may have taken it in");
+            assertEquals(2, runs.get(), "another thread may have taken it in");
             client.applied(inbox);
             assertEquals(2, runs.get(), "which ends when nothing comes");
         }
     }
 
     @Test
-    void whatAWaiterTakesInReachesTheOrphanTask() throws Exception {
+    void tellsOfAllThatAWaiterTakesIn() throws Exception {
         try (Fixture f = Fixture.parking()) {
             CompletionInbox inbox = f.open(client);
             AtomicInteger runs = new AtomicInteger();
+            client.backlog = runs::incrementAndGet;
             Waiting reader = Fixture.startWaiting(true, inbox, Role.READER);
-            inbox.onOrphan(runs::incrementAndGet);
+            inbox.tellAll();
             assertEquals(0, runs.get());
             Fixture.receive(inbox, 1);
             assertEquals(WaitResult.READY, reader.result());

@@ -301,7 +301,7 @@ class CompletionPollerTest {
             assertTrue(none.getMessage().contains("ENOMEM") && none.getMessage().contains("completionQueues=1"),
                     none.getMessage());
             VerbsException large = assertThrows(VerbsException.class,
-                    () -> f.poller.shard(f.device, ConnectionRole.ACTIVE, 129));
+                    () -> shard(f, ConnectionRole.ACTIVE, 129));
             assertTrue(large.getMessage().contains("max=128"), large.getMessage());
             VerbsException full = assertThrows(VerbsException.class,
                     () -> f.poller.openInbox(f.device, ConnectionRole.ACTIVE, client, 65));
@@ -313,16 +313,19 @@ class CompletionPollerTest {
     void sidesShareAQueueOnlyWhenTheDeviceHasNoMore() throws Exception {
         PollerSettings settings = PollerSettings.defaults();
         try (Fixture f = new Fixture(settings, 2, 4_096)) {
-            CompletionShard active = f.poller.shard(f.device, ConnectionRole.ACTIVE, 64);
-            CompletionShard passive = f.poller.shard(f.device, ConnectionRole.PASSIVE, 64);
+            CompletionShard active = shard(f, ConnectionRole.ACTIVE, 64);
+            CompletionShard passive = shard(f, ConnectionRole.PASSIVE, 64);
             assertNotSame(active, passive);
-            assertSame(active, f.poller.shard(f.device, ConnectionRole.ACTIVE, 64));
-            assertSame(passive, f.poller.shard(f.device, ConnectionRole.PASSIVE, 64));
+            assertSame(active, shard(f, ConnectionRole.ACTIVE, 64));
+            assertSame(passive, shard(f, ConnectionRole.PASSIVE, 64));
         }
         try (Fixture f = new Fixture(settings, 1, 4_096)) {
-            assertSame(f.poller.shard(f.device, ConnectionRole.ACTIVE, 64), f.poller.shard(f.device,
-                    ConnectionRole.PASSIVE, 64));
+            assertSame(shard(f, ConnectionRole.ACTIVE, 64), shard(f, ConnectionRole.PASSIVE, 64));
         }
+    }
+
+    private static CompletionShard shard(Fixture f, ConnectionRole side, int entries) throws VerbsException {
+        return f.poller.shardsOf(f.device).find(side, entries);
     }
 
     @Test

@@ -69,8 +69,8 @@ class LostWakeUpTest {
             the writer is not passed on  | shared     | CompletionInbox.exit          | wake                | 2 | false
             no entry after leaving       | leave      | CompletionInbox.awaitAndEnter | applyAllOrUnlock    | 1 | false
             no look after credit         | credit     | CompletionInbox.settleCredit  | applyAll            | 1 | false
-            no fence after orphanTask    | orphan     | CompletionInbox.onOrphan      | fullFence           | 1 | false
-            no look after orphanTask     | orphan     | CompletionInbox.onOrphan      | tell                | 1 | false
+            no fence after tellsAll      | orphan     | CompletionInbox.tellAll       | fullFence           | 1 | false
+            no look after tellsAll       | orphan     | CompletionInbox.tellAll       | tell                | 1 | false
             a new queue is not armed     | idle       | DeviceShards.create           | armIfNeeded         | 1 | false
             looksAtAll is forgotten      | post fails | CompletionShard.pollAndUnlock | lookAtAll           | 1 | false
             looksAtAll after the wakeup  | post fails | CompletionPoller.lookAtAll    | looksAtAll          | 1 | true

@@ -15,7 +15,7 @@ public final class WaitScenario implements Explorer.Scenario {
     private Explorer explorer;
     private CompletionInbox inbox;
     private CompletionInbox second;
-    /** How often the orphan task, or the client, was told. */
+    /** How often the client was told. */
     private int told;
     /** How often it must be in the end, unless a thread has applied all. */
     private int tellings;
@@ -47,7 +47,8 @@ public final class WaitScenario implements Explorer.Scenario {
         } else if (name.equals("relay") || name.endsWith(" fails")) {
             waits("reader", inbox, Role.READER, WaitResult.READY);
         } else if (name.equals("idle")) {
-            inbox.onOrphan(() -> told++);
+            client.backlog = () -> told++;
+            inbox.tellAll();
         } else if (name.equals("told")) {
             client.creditOwed = true;
             client.backlog = () -> told++;
@@ -137,7 +138,8 @@ public final class WaitScenario implements Explorer.Scenario {
             }
             case "orphan" -> {
                 tellings = 1;
-                explorer.start("closer", () -> inbox.onOrphan(() -> told++));
+                client.backlog = () -> told++;
+                explorer.start("closer", inbox::tellAll);
                 explorer.start("offerer", () -> inbox.offerToken("token"));
             }
             case "idle" -> {
