@@ -36,7 +36,7 @@ import org.rdmasockets.RdmaSocket;
  */
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 class PathGuardTest {
-    private static final int WRITE_METHODS = 143;
+    private static final int WRITE_METHODS = 137;
     private static final int WRITE_CLASSES = 32;
     private static final int READ_METHODS = 90;
     private static final int READ_CLASSES = 24;

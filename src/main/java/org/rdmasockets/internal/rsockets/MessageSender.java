@@ -73,7 +73,7 @@ final class MessageSender {
         this.stage = region == null ? null : new Stage(region, RegionLayout.of(settings), !settings.copiesAtPost());
         this.settings = settings;
         this.idBase = idBase;
-        mostInline = queuePair.maxInlineBytes() - settings.headerBytes();
+        mostInline = settings.copiesAtPost() ? -1 : queuePair.maxInlineBytes() - settings.headerBytes();
         immediateData = settings.immediateData();
         maxSends = (char) (settings.maxSends() - (settings.flow() == FlowKind.READ_RING ? 1 : 0));
         mostUnsignalled = (char) (immediateData ? (maxSends - CONTROL_SLOTS) / SIGNAL_PART - 1 : 0);
@@ -104,7 +104,7 @@ final class MessageSender {
         return outstandingControl + needed <= CONTROL_SLOTS;
     }
 
-    /** Whether a payload is small enough to be copied when it is posted. */
+    /** Whether a payload is copied when it is posted because it is so small. */
     boolean isInline(int bytes) {
         return bytes <= mostInline;
     }
@@ -132,12 +132,9 @@ final class MessageSender {
         int before = openBytes;
         boolean small = bytes <= MOST_JOINING_BYTES && immediateData;
         boolean open = small && more;
-        if (open) {
-            request.hints(SendHints.OPEN);
-        }
-        if (small && before > 0 && before <= ImmediateData.MAX_ARGUMENT - bytes) {
-            request.hints(SendHints.JOINING, ImmediateData.data(before + bytes));
-        }
+        boolean joins = small && before > 0 && before <= ImmediateData.MAX_ARGUMENT - bytes;
+        request.hints(SendHints.RELAXED | (open ? SendHints.OPEN : 0) | (joins ? SendHints.JOINING : 0),
+                joins ? ImmediateData.data(before + bytes) : 0);
         int result = finish(WorkRequestId.DATA, bytes, kept, ImmediateData.data(bytes));
         if (result == SendHints.JOINED) {
             openBytes = before + bytes;
@@ -178,12 +175,12 @@ final class MessageSender {
 
     /** Posts the payload that was begun; the peer is not told of it here. */
     int postPayload(int kind, int bytes, int kept) {
-        if (bytes <= mostInline && request.bytes() == null) {
+        if (bytes <= mostInline) {
             request.inline();
         }
         // On iWARP each is signalled: none may be unsignalled.
         if (kind != WorkRequestId.DATA || unsignalled >= mostUnsignalled
-                || unsignalledBytes + kept >= ring.capacity() / SIGNAL_PART) {
+                || unsignalledBytes + kept >= ring.capacity / SIGNAL_PART) {
             request.signalled();
         }
         return post(kind, kept);
@@ -229,8 +226,8 @@ final class MessageSender {
         assert outstanding < maxSends;
         int error = queuePair.postSend(request);
         boolean signalled = request.isSignalled();
-        if (request.bytes() != null) {
-            request.clear();
+        if (ring.copiesAtPost) {
+            request.clear(); // it may hold an array of the application
         }
         openBytes = 0;
         if (error != QueuePair.POSTED && isError(error)) {

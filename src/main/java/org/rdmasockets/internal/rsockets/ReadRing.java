@@ -82,7 +82,7 @@ final class ReadRing extends Flow {
     @Override
     int finish(int count, int kept) {
         peer.write(count);
-        return sendQueue.finish(WorkRequestId.DATA, count, kept, ImmediateData.data(count));
+        return sendQueue.finishData(count, kept, false);
     }
 
     @Override

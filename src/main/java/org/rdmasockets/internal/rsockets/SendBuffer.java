@@ -21,13 +21,14 @@ final class SendBuffer {
     private static final SendBuffer NOT_NEEDED = new SendBuffer();
 
     private final MemoryRegion first;
-    private final boolean copiesAtPost;
+    final boolean copiesAtPost;
     /** See {@link StreamMemory#takeChange}. */
     boolean changed;
     private final int least;
     private final int most;
     private MemoryRegion region;
-    private int capacity;
+    /** How large the ring is now. */
+    int capacity;
     private int lowWater;
     private int next;
     private int used;
@@ -76,11 +77,6 @@ final class SendBuffer {
     /** Tells whether it is worth while to send: true if more than a little is free; an empty ring always says so. */
     boolean hasRoom() {
         return capacity - used >= lowWater;
-    }
-
-    /** How large the ring is now. */
-    int capacity() {
-        return capacity;
     }
 
     int free() {

@@ -7,8 +7,6 @@ import java.util.Queue;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.MemoryRegion;
 import org.rdmasockets.verbs.QueuePair;
-import org.rdmasockets.verbs.SendRequest;
-import org.rdmasockets.verbs.spi.SendHints;
 
 /**
  * One end of a byte stream. Completions and other events go in, requests come out, and no method waits: what is not
@@ -358,16 +356,15 @@ public final class StreamConnection {
             if (count <= 0) {
                 break;
             }
-            SendRequest request = flow.begin().hints(SendHints.RELAXED);
-            ring.place(bytes, offset + taken, count, request);
+            ring.place(bytes, offset + taken, count, flow.begin());
             finish(count, sendQueue.isInline(count) ? 0 : ring.keep(count));
             taken += count;
         }
-        if (taken < length && !ring.hasRoom()) {
-            ring.wantMore();
-        }
         writtenBytes += taken;
         if (taken < length) {
+            if (!ring.hasRoom()) {
+                ring.wantMore();
+            }
             awaitRoom();
         }
         ensureOutput();
@@ -589,11 +586,6 @@ public final class StreamConnection {
     /** How many send requests are outstanding, as far as was shown; a deadline applies to the oldest. */
     public int outstandingSends() {
         return sendQueue.outstanding();
-    }
-
-    /** How many send requests have completed since the start; a deadline starts anew when this grows. */
-    public long completedSends() {
-        return sendQueue.completed();
     }
 
     /** How many bytes have been taken in and not read. This and the next two may be asked without the lock. */

@@ -64,7 +64,7 @@ final class PendingSend {
         int hints = tellingWrite ? request.hints() : 0;
         open = (hints & SendHints.OPEN) != 0;
         joining = (hints & SendHints.JOINING) != 0;
-        joinedImmediate = request.joinedImmediate();
+        joinedImmediate = joining ? request.joinedImmediate() : 0;
     }
 
     /** Becomes a copy of another notice, and takes the bytes that it kept; but it joins nothing, nor is it joined. */

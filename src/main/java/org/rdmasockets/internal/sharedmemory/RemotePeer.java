@@ -125,38 +125,33 @@ final class RemotePeer implements Peer, ConnectionPeer {
 
     @Override
     public ReachableMemory memory(int key, long address, long bytes, AccessFlag needed) {
-        PeerMemory region = enterRecent(key) ? recent : enterOther(key, address);
-        if (region != null && !region.allows(address, bytes, needed)) {
-            leave(region);
+        boolean again = recent != null && recent.remoteKey() == key
+                && (inside ? ((PeerSlice) recent).isOpen() : recent.tryEnter());
+        if (!again && !enterOther(key, address)) {
             return null;
         }
-        return region;
-    }
-
-    /** Whether the recent one is meant, and then it is entered. */
-    private boolean enterRecent(int key) {
-        if (recent == null || recent.remoteKey() != key
-                || !(inside ? ((PeerSlice) recent).isOpen() : recent.tryEnter())) {
-            return false;
-        }
         inside = recent instanceof PeerSlice;
-        return true;
+        if (!recent.allows(address, bytes, needed)) {
+            leave(recent);
+            return null;
+        }
+        return recent;
     }
 
-    private PeerMemory enterOther(int key, long address) {
+    /** Enters a region that becomes the recent one; false if there is none of that key. */
+    private boolean enterOther(int key, long address) {
         leaveAll();
         for (int i = 0; others != null && i < others.length; i++) {
             PeerMemory found = others[i];
             if (found != null && found.remoteKey() == key && found.tryEnter()) {
                 others[i] = recent; // the next request is mostly for the same
                 recent = found;
-                inside = found instanceof PeerSlice;
-                return found;
+                return true;
             }
         }
         PeerMemory region = end.link.peerMemory(key, address);
         if (region == null || region.tag() != peerDomain || !region.tryEnter()) {
-            return null;
+            return false;
         }
         if (recent != null) {
             others = others == null ? new PeerMemory[MOST_REGIONS - 1] : others;
@@ -164,8 +159,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
             oldest = (byte) ((oldest + 1) % others.length);
         }
         recent = region;
-        inside = region instanceof PeerSlice;
-        return region;
+        return true;
     }
 
     /** A slice stays entered until {@link #leaveAll}. */
@@ -192,24 +186,21 @@ final class RemotePeer implements Peer, ConnectionPeer {
         return MOST_INLINE_BYTES;
     }
 
-    /** An atomic instruction between the bytes and the entry would wait until this processor has the bytes' memory. */
+    /**
+     * Locks the writer. An atomic instruction between the bytes and the entry would wait until this processor has the
+     * bytes' memory. The slot is open while the other side is alive: its close waits for the send queue.
+     */
     @Override
     public void beginWrite() {
-        writer.lockMapped();
-        locked = true;
+        if (!locked) {
+            writer.lockMapped();
+            locked = true;
+        }
     }
 
     private void endWrite() {
         locked = false;
         writer.unlock();
-    }
-
-    /** Locks the writer. The slot is open while the other side is alive: its close waits for the send queue. */
-    private void lock() {
-        if (!locked) {
-            writer.lockMapped();
-            locked = true;
-        }
     }
 
     @Override
@@ -253,7 +244,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
 
     /** Adds a write to the last message, if the other side has not taken that yet; it needs no receive then. */
     private boolean joinLast(PendingSend notice) {
-        lock();
+        beginWrite();
         try {
             if ((int) openMessage + (long) notice.lengthBytes > SharedMemoryDevice.MAX_MESSAGE_BYTES) {
                 return false;
@@ -281,7 +272,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
         if (missing <= 0 || !slot.isPeerOnRequest()) {
             return;
         }
-        lock();
+        beginWrite();
         try {
             if (alive && !end.held && writer.begin(0)) {
                 writer.header(LinkDispatcher.WANT, 0, peerSlot, missing, 0);
@@ -295,7 +286,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
     }
 
     private int publish(PendingSend notice) {
-        lock();
+        beginWrite();
         try {
             if (!alive) {
                 return Status.RETRY_EXCEEDED;

@@ -228,11 +228,10 @@ final class SendQueue implements Deadlines.Expiring {
         if (length <= FEW_BYTES && waits == 0 && tells) {
             peer.beginWrite();
         }
-        long offset = address - reached.address();
         if (array != null) {
-            reached.put(offset, array, request.bytesOffset(), (int) length);
+            reached.put(address, array, request.bytesOffset(), (int) length);
         } else {
-            ScatterGatherCopier.copyTo(request, 0, reached.segment(), offset, length);
+            ScatterGatherCopier.copyTo(request, 0, reached.segment(), address - reached.address(), length);
         }
         return Status.SUCCESS;
     }

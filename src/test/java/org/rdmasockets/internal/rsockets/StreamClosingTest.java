@@ -480,7 +480,7 @@ class StreamClosingTest {
             c.connection.onCompletion(sends.get(index).workRequestId, 0, CompletionOpcode.WRITE, 0, false, 0);
         }
         assertEquals(0, c.connection.outstandingSends());
-        assertEquals(1 + 2, c.connection.completedSends());
+        assertEquals(1 + 2, c.connection.sendQueue.completed());
         c.queuePair.retireSend(sends.get(1).workRequestId);
         assertEquals(65536 - 3000, c.write(131072), "what is left of the chunk");
     }

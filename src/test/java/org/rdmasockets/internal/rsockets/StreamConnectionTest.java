@@ -262,7 +262,7 @@ class StreamConnectionTest {
         assertEquals(2, c.takePosted().size());
         c.complete();
         assertTrue(c.connection.drained());
-        assertEquals(7, c.connection.completedSends());
+        assertEquals(7, c.connection.sendQueue.completed());
     }
 
     @Test

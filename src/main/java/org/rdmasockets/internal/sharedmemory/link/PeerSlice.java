@@ -131,8 +131,8 @@ public final class PeerSlice implements PeerMemory {
     }
 
     @Override
-    public void put(long at, byte[] source, int from, int length) {
-        buffer.put(offset + (int) at, source, from, length);
+    public void put(long to, byte[] source, int from, int length) {
+        buffer.put(offset + (int) (to - address), source, from, length);
     }
 
     @Override

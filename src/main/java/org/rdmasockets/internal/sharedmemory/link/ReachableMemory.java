@@ -14,9 +14,9 @@ public interface ReachableMemory {
     /** Where it begins: the address that requests use for its first byte. */
     long address();
 
-    /** Copies bytes of an array there. */
-    default void put(long offset, byte[] bytes, int from, int length) {
-        MemorySegment.copy(bytes, from, segment(), ValueLayout.JAVA_BYTE, offset, length);
+    /** Copies bytes of an array to an address of it. */
+    default void put(long address, byte[] bytes, int from, int length) {
+        MemorySegment.copy(bytes, from, segment(), ValueLayout.JAVA_BYTE, address - address(), length);
     }
 
     /** Ends the access. */
