@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -55,7 +54,8 @@ public final class CompletionPoller implements AutoCloseable {
     private final Map<CompletionQueue, CompletionShard> shards = new ConcurrentHashMap<>();
     /** Guarded by its own monitor. */
     private final Map<Device, DeviceShards> devices = new HashMap<>();
-    private final List<Runnable> ticks = new CopyOnWriteArrayList<>();
+    /** Null until it is set. */
+    private volatile Runnable everyTick;
     /** The callbacks of {@link #onFailure}, for users without an inbox. */
     private final Set<Consumer<VerbsException>> dependants = ConcurrentHashMap.newKeySet();
     private final AtomicInteger openInboxes = new AtomicInteger();
@@ -240,11 +240,11 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     /**
-     * Adds something to do now and then, on the poller's thread, while inboxes are open. It must not block; what it
-     * throws is logged.
+     * Sets what to do now and then, on the poller's thread, while inboxes are open. It must not block; what it throws
+     * is logged.
      */
-    public void tick(Runnable everyTick) {
-        ticks.add(everyTick);
+    public void tick(Runnable task) {
+        everyTick = task;
         events.wakeup();
     }
 
@@ -278,7 +278,7 @@ public final class CompletionPoller implements AutoCloseable {
      * Lets the poller's thread unpark a thread: coming from outside the scheduler of virtual threads, that lets other
      * threads from outside have their turn.
      */
-    public void relay(Thread parked) {
+    void relay(Thread parked) {
         boolean relays = false;
         try {
             StackRoom.ensureSection(); // an offer that was begun has to end; a caller that waits has room for this
@@ -416,7 +416,7 @@ public final class CompletionPoller implements AutoCloseable {
 
     /** How long to sleep: for ever, unless a lease or a tick is due. */
     private int timeoutMillis() {
-        boolean wantsTick = (openInboxes.get() > 0 || tickWanted) && !(ticks.isEmpty() && knowsScheduler);
+        boolean wantsTick = (openInboxes.get() > 0 || tickWanted) && !(everyTick == null && knowsScheduler);
         long now = System.nanoTime();
         if (wantsTick && !ticking) {
             tickDueNanos = now + settings.tickMillis() * (long) NANOS_PER_MILLI;
@@ -468,7 +468,7 @@ public final class CompletionPoller implements AutoCloseable {
                 knowsScheduler = true;
                 spinPolicy.ask(SchedulerQueue.find());
             }
-            for (Runnable everyTick : ticks) {
+            if (everyTick != null) {
                 runLogged(everyTick);
             }
         }
