@@ -7,7 +7,7 @@ import java.net.SocketException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
@@ -23,7 +23,7 @@ import org.rdmasockets.verbs.VerbsException;
  * thread while another virtual thread makes its own. The pool destroys an attempt that is given up; if a call of the
  * attempt is stuck in the kernel, the thread of that call destroys it later.
  */
-final class Dialer<P extends Protocol> implements ConnectionHandler, InterruptibleWait.Wait<Object> {
+final class Dialer<P extends Protocol> implements ConnectionHandler, InterruptibleWait.Wait<Object>, Runnable {
     /** The steps of the calling thread itself, but for a request that may wait for the peer. */
     private enum Step { MAKE, REQUEST, START }
 
@@ -33,9 +33,6 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
     private static final long FIRST_NANOS = TimeUnit.SECONDS.toNanos(2);
     /** If another transport can be tried, the set-up pool has so many times as long as a silent peer. */
     private static final int POOL_PATIENCE = 4;
-    /** How often to try again to give an attempt up, and after which pause. */
-    private static final int DESTROY_TRIES = 5;
-    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     /** How often to look whether the process of a silent peer is stopped: no event tells that. */
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     /** Reason code of a peer that cannot take one more request (InfiniBand specification, 12.6.7.2). */
@@ -398,20 +395,16 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
                 return; // the running task destroys
             }
         }
-        for (int left = DESTROY_TRIES;; left--) {
-            try {
-                if (engine.mayBlock) {
-                    engine.perform(this::destroy);
-                } else {
-                    destroy(); // without memory for a task
-                }
-                return;
-            } catch (Error e) { // no memory, perhaps, and the peer may be connected
-                if (left == 0) {
-                    throw e;
-                }
-                LockSupport.parkNanos(PAUSE_NANOS);
-            }
+        LibraryThreads.insist(this); // the peer may be connected
+    }
+
+    /** Gives the attempt up; a task by itself, since without memory none can be made. */
+    @Override
+    public void run() {
+        if (engine.mayBlock) {
+            engine.perform(this::destroy);
+        } else {
+            destroy();
         }
     }
 
