@@ -26,10 +26,6 @@ public final class StreamConnection {
     /** The message of the exception that a read throws while a view is open. */
     public static final String VIEW_OPEN = "what was received last is still open: close it before the next read";
 
-    /** Loads the class: calls of {@link #failure()} are compiled into their callers only if it is there. */
-    @SuppressWarnings("unused")
-    private static final Class<?> LOADED = StreamFailure.class;
-
     final MessageSender sendQueue;
     final MessageReceiver receiveQueue;
     private final StreamMemory memory;
