@@ -9,7 +9,6 @@ import org.rdmasockets.internal.lock.LibraryThreads;
 
 /** The common part of both ends of a connection. */
 abstract class CallConnection {
-    private static final IOException CUT_SHORT = new IOException("no memory or stack for more of it");
     /** Bytes of a call that may be sent before its receiver has consumed any, one message more. */
     static final int WINDOW = 256 << 10;
     /** How long an unknown client may take for its first frame. */
@@ -17,6 +16,8 @@ abstract class CallConnection {
     /** The version of the protocol, the same at both ends. */
     static final int VERSION = 2;
     private static final int LEAST_WINDOW = 1024;
+    /** Says so where there is no memory to say more. */
+    private static final IOException CUT_SHORT = new IOException("the connection was cut short by an error");
 
     private final Carrier carrier;
     /** The longest message that this end takes. */
@@ -159,13 +160,16 @@ abstract class CallConnection {
         }
     }
 
-    /** Something may be lost that others wait for: the connection is over. An {@code Error} goes on to the caller. */
+    /**
+     * Something may be lost that others wait for: the connection is over, also if there is no memory to say why. An
+     * {@code Error} goes on to the caller.
+     */
     final void fail(String what, Throwable cause) {
         IOException reason = CUT_SHORT;
         try {
             reason = cause instanceof IOException e ? e : new IOException(what + ": " + cause, cause);
         } finally {
-            fail(reason); // also if there is no memory to tell why
+            fail(reason);
         }
         if (cause instanceof Error e) {
             throw e;

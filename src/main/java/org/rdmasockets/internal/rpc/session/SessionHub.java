@@ -467,7 +467,7 @@ public final class SessionHub {
                 confirm(carrier);
             }
         } catch (Error e) {
-            carrier.session.fail("a packet could not be taken in, for an Error"); // half of it may be
+            carrier.session.fail("an error kept a packet from being taken in"); // half of it may be
         }
         carrier.account(now);
         carrier.pump(now);
@@ -886,7 +886,7 @@ public final class SessionHub {
                 session.send(message);
                 pump(now);
             } catch (Error e) {
-                session.fail("a message could not be sent, for an Error"); // half of it may be
+                session.fail("an error kept a message from being sent"); // half of it may be
                 throw e;
             } finally {
                 lock.unlock();
