@@ -783,8 +783,11 @@ public final class SessionHub {
             }
         }
 
-        /** A client, before it sends what is to be sent: asks a silent server whether it is there. */
-        private void ask(long now) {
+        /**
+         * A client, before it sends what is to be sent: asks a silent server whether it is there. True if the server
+         * has not answered in time, so that the caller is to look for it afterwards.
+         */
+        private boolean ask(long now) {
             boolean asks = askAt <= now;
             if (asks) {
                 session.ask();
@@ -799,8 +802,9 @@ public final class SessionHub {
                 overdueAt = now + quietNanos;
                 quietNanos = Math.min(2 * quietNanos, MOST_QUIET);
                 session.ask(); // where shared memory led to the server, this goes over UDP once that has ended
-                Thread.ofVirtual().name("rdma-rpc-session-look").start(() -> look(this));
+                return true;
             }
+            return false;
         }
 
         /** Counts what has arrived and was not taken; lock held. */
@@ -821,15 +825,16 @@ public final class SessionHub {
 
         /** Sends what is to be sent now; lock held. */
         private void pump(long now) {
-            if (!server && !gone) {
-                ask(now);
-            }
+            boolean looks = !server && !gone && ask(now);
             while (session.next(out, now)) {
                 try {
                     transmit(address);
                 } catch (IOException e) {
                     dropped++; // as if the network had lost it
                 }
+            }
+            if (looks) { // now that the question has gone, and shows over what
+                Thread.ofVirtual().name("rdma-rpc-session-look").start(() -> look(this));
             }
             boolean over = session.failure() != null || endsAt != Long.MAX_VALUE && !(confirmed && !closing)
                     && (endsAt - now <= 0 || closing && session.isSettled());

@@ -16,6 +16,7 @@ import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.SocketOption;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -32,6 +33,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.rdmasockets.RdmaDatagramSocket;
+import org.rdmasockets.Transport;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.rpc.RpcClient;
 import org.rdmasockets.rpc.RpcException;
@@ -157,6 +160,43 @@ class SessionHubTest {
     }
 
     /** It names the client, and never says what a client waits for. */
+    /** The question that the server has not answered went over shared memory, so only the next one shows its end. */
+    @Test
+    void aServerThatHasEndedIsLookedForOnceAQuestionHasGoneOverUdp() throws Exception {
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        RdmaDatagramSocket serving = new RdmaDatagramSocket(any);
+        SessionHub.listen(serving, MAX_MESSAGE);
+        AtomicBoolean ends = new AtomicBoolean();
+        List<Transport> looks = new CopyOnWriteArrayList<>();
+        DatagramSocket asking = new RdmaDatagramSocket(any) {
+            @Override
+            public void send(DatagramPacket packet) throws IOException {
+                if (ends.get() && !serving.isClosed()) {
+                    serving.close(); // with this packet
+                } else {
+                    super.send(packet);
+                }
+            }
+
+            @Override
+            public <T> T getOption(SocketOption<T> name) throws IOException {
+                T value = super.getOption(name);
+                if (serving.isClosed() && value instanceof Transport transport) {
+                    looks.add(transport);
+                }
+                return value;
+            }
+        };
+        try (Carrier client = SessionHub.connect(asking, (InetSocketAddress) serving.getLocalSocketAddress(),
+                MAX_MESSAGE, LIMIT)) {
+            ends.set(true);
+            assertThrows(IOException.class, () -> client.receive(System.nanoTime() + LIMIT));
+            assertEquals(Transport.UDP.name(), looks.getFirst().name());
+        } finally {
+            serving.close();
+        }
+    }
+
     @Test
     void aServerThatOnlyTalksIsGivenUpInTime() throws Exception {
         try (DatagramSocket talker = socket(0)) {
