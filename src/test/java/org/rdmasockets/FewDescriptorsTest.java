@@ -85,7 +85,7 @@ class FewDescriptorsTest {
         return line;
     }
 
-    /** What serves, and how it is asked. */
+    /** A kind of server, and how a client asks it. */
     enum Kind {
         SOCKET {
             @Override

@@ -159,7 +159,6 @@ class SessionHubTest {
         }
     }
 
-    /** It names the client, and never says what a client waits for. */
     /** The question that the server has not answered went over shared memory, so only the next one shows its end. */
     @Test
     void aServerThatHasEndedIsLookedForOnceAQuestionHasGoneOverUdp() throws Exception {
@@ -197,6 +196,7 @@ class SessionHubTest {
         }
     }
 
+    /** It names the client, and never says what a client waits for. */
     @Test
     void aServerThatOnlyTalksIsGivenUpInTime() throws Exception {
         try (DatagramSocket talker = socket(0)) {
