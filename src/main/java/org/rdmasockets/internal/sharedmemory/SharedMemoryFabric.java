@@ -58,10 +58,10 @@ final class SharedMemoryFabric {
         return datagramPorts;
     }
 
-    /** Whether any port takes datagrams. */
+    /** Whether any port takes datagrams that no thread looks for. */
     boolean takesDatagrams() {
         DatagramPorts made = datagramPorts;
-        return made != null && made.isOpen();
+        return made != null && made.isOpen() && !made.isWatched();
     }
 
     /** Takes a new identifier up. */

@@ -349,7 +349,7 @@ class HostileLinkTest {
             }
 
             @Override
-            public void take(InetSocketAddress source, byte[] data) {
+            public void take(InetSocketAddress source, byte[] data, DatagramPorts.Origin origin) {
                 taken.add(data);
                 assertEquals(2, source.getPort());
             }
