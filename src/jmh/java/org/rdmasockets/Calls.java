@@ -62,9 +62,9 @@ import org.rdmasockets.rpc.RpcServer;
 
 /**
  * The cost of a call between two processes of one host: a protobuf message there and back, over endpoints and over
- * sessions on shared memory, by bytes and by gRPC's stubs, beside gRPC over Netty and over OkHttp on TCP, over Netty on a
- * Unix socket, and beside bare messages of an endpoint. All in turn, two new JVMs for each turn; printed are medians of the turns. Callers
- * are virtual threads. See {@code src/jmh/run}.
+ * sessions on shared memory, by bytes and by gRPC's stubs, beside gRPC over Netty and over OkHttp on TCP, over Netty on
+ * a Unix socket, and beside bare messages of an endpoint. All in turn, two new JVMs for each turn; printed are medians
+ * of the turns. Callers are virtual threads. See {@code src/jmh/run}.
  */
 final class Calls {
     private static final long WARM_UP_NANOS = Long.getLong("calls.warmUpMillis", 3000) * 1_000_000;
@@ -82,7 +82,8 @@ final class Calls {
     private static final String ONLY_UNDER_WAY = System.getProperty("calls.underWay", "");
     private static final int[] UNDER_WAY = ONLY_UNDER_WAY.isEmpty() ? new int[] {1, 64, 1024}
             : Arrays.stream(ONLY_UNDER_WAY.split(",")).mapToInt(Integer::parseInt).toArray();
-    private static final List<String> KINDS = List.of("netty", "unix", "okhttp", "stubs", "rpc", "sessions", "endpoint");
+    private static final List<String> KINDS = List.of("netty", "unix", "okhttp", "stubs", "rpc", "sessions",
+            "endpoint");
     private static final MethodDescriptor<Found, Found> ECHO = method("echo", MethodDescriptor.MethodType.UNARY);
     private static final MethodDescriptor<Found, Found> MANY = method("many",
             MethodDescriptor.MethodType.SERVER_STREAMING);
@@ -155,7 +156,8 @@ final class Calls {
                 # Calls between two processes of a host
 
                 Medians of %d rounds in turn, %s, %d processors, Java %s, Linux %s. A call is a protobuf message there
-                and back. *netty*, *okhttp*: gRPC over TCP; *unix*: over a Unix socket, by Netty; *stubs*: gRPC's stubs over this library; *rpc*:
+                and back. *netty*, *okhttp*: gRPC over TCP; *unix*: over a Unix socket, by Netty; *stubs*: gRPC's stubs
+                over this library; *rpc*:
                 `org.rdmasockets.rpc`; *sessions*: the same over datagrams; *endpoint*: messages of an endpoint, without
                 calls. *CPU* is that of both processes. *Open loop*: calls begin at their times, answered or not, and an
                 answer's time counts from there. Made by `src/jmh/run calls`; compare within this page only.
@@ -208,8 +210,9 @@ final class Calls {
             case "unix" -> {
                 Path path = Files.createTempDirectory("calls").resolve("socket");
                 listen(NettyServerBuilder.forAddress(new DomainSocketAddress(path.toString()))
-                        .channelType(EpollServerDomainSocketChannel.class).bossEventLoopGroup(new EpollEventLoopGroup(1))
-                        .workerEventLoopGroup(new EpollEventLoopGroup()).addService(service()).build());
+                        .channelType(EpollServerDomainSocketChannel.class)
+                        .bossEventLoopGroup(new EpollEventLoopGroup(1)).workerEventLoopGroup(new EpollEventLoopGroup())
+                        .addService(service()).build());
                 yield path;
             }
             case "okhttp" -> listen(OkHttpServerBuilder.forPort(any(), InsecureServerCredentials.create())
@@ -455,6 +458,11 @@ final class Calls {
         }
     }
 
+    /** Calls that begin at their times from a time on. */
+    private record OpenLoop(List<Caller> callers, Found request, long begin,
+            ConcurrentLinkedQueue<Throwable> failures) {
+    }
+
     /** All that is measured of a kind. */
     private record Turn(String kind, SocketAddress server, PrintStream orders, BufferedReader answers) {
         private long ask(String order) throws IOException {
@@ -503,43 +511,38 @@ final class Calls {
                 callers.add(connect(kind, server));
             }
             ConcurrentLinkedQueue<Throwable> failures = new ConcurrentLinkedQueue<>();
-            CountDownLatch done = new CountDownLatch(MODERATE * MODERATE_SECONDS);
             String what = "64 B, %d clients, %,d calls/s open loop, ".formatted(CLIENTS, MODERATE);
-            long begin = System.nanoTime();
-            int calls = callAll(0, FIRST_SECONDS, begin, callers, request, what + "first " + FIRST_SECONDS + " s: ",
-                    failures, done);
-            calls = callAll(calls, MODERATE_SECONDS - 5, begin, callers, request, null, failures, done);
-            callAll(calls, MODERATE_SECONDS, begin, callers, request, what + "warm: ", failures, done);
-            done.await();
+            OpenLoop loop = new OpenLoop(callers, request, System.nanoTime(), failures);
+            callAll(loop, 0, FIRST_SECONDS, what + "first " + FIRST_SECONDS + " s: ");
+            callAll(loop, FIRST_SECONDS, MODERATE_SECONDS - 5, null);
+            callAll(loop, MODERATE_SECONDS - 5, MODERATE_SECONDS, what + "warm: ");
             callers.forEach(Caller::close);
             if (!failures.isEmpty()) {
                 throw new IOException(what, failures.peek());
             }
         }
 
-        /** Begins calls at their times, from one on, until a second; gives the next one's number. */
-        private int callAll(int from, int untilSecond, long begin, List<Caller> callers, Found request, String what,
-                ConcurrentLinkedQueue<Throwable> failures, CountDownLatch done) throws Exception {
+        /** Begins calls at their times, from one second to another, and awaits them; null to note nothing. */
+        private void callAll(OpenLoop loop, int fromSecond, int untilSecond, String what) throws Exception {
             Histogram times = new ConcurrentHistogram(3);
             times.setAutoResize(true);
-            CountDownLatch answered = new CountDownLatch(MODERATE * untilSecond - from);
+            int calls = MODERATE * (untilSecond - fromSecond);
+            CountDownLatch answered = new CountDownLatch(calls);
             long processor = processorNanos() + ask("processor");
-            int call = from;
-            for (; call < MODERATE * untilSecond; call++) {
-                long at = begin + call * 1_000_000_000L / MODERATE;
+            for (int call = MODERATE * fromSecond; call < MODERATE * untilSecond; call++) {
+                long at = loop.begin + call * 1_000_000_000L / MODERATE;
                 for (long left = at - System.nanoTime(); left > 0; left = at - System.nanoTime()) {
                     LockSupport.parkNanos(left);
                 }
-                Caller caller = callers.get(call % CLIENTS);
+                Caller caller = loop.callers.get(call % CLIENTS);
                 Thread.ofVirtual().start(() -> {
                     try {
-                        caller.call(request);
+                        caller.call(loop.request);
                         times.recordValue(System.nanoTime() - at);
                     } catch (Exception e) {
-                        failures.add(e);
+                        loop.failures.add(e);
                     } finally {
                         answered.countDown();
-                        done.countDown();
                     }
                 });
             }
@@ -548,9 +551,8 @@ final class Calls {
             if (what != null) {
                 note(what + "p50, us", times.getValueAtPercentile(50) / 1000.0);
                 note(what + "p99, us", times.getValueAtPercentile(99) / 1000.0);
-                note(what + "CPU us/call", processor / 1000.0 / (call - from));
+                note(what + "CPU us/call", processor / 1000.0 / calls);
             }
-            return call;
         }
 
         private void measure(String what, Found request, int clients, int underWay) throws Exception {

@@ -99,9 +99,9 @@ final class Datagrams {
         System.out.printf("""
                 # Datagrams on one host
 
-                `RdmaDatagramSocket` over shared memory beside `java.net.DatagramSocket` over UDP on loopback, %d rounds in
-                turn, new JVMs for each, %s, %d processors, Java %s, Linux %s. Each cell is the median, and the least and the
-                greatest behind it. Made by `src/jmh/run datagrams`; compare within this page only.
+                `RdmaDatagramSocket` over shared memory beside `java.net.DatagramSocket` over UDP on loopback, %d rounds
+                in turn, new JVMs for each, %s, %d processors, Java %s, Linux %s. Each cell is the median, and the least
+                and the greatest behind it. Made by `src/jmh/run datagrams`; compare within this page only.
 
                 |  | UDP | shared memory | ratio of the medians |
                 |---|---:|---:|---:|

@@ -160,8 +160,9 @@ class KnownFaultsTest {
         try {
             assertTrue(calls.start(false) && calls.serveCalls(), () -> "" + calls.complaints());
             calls.onlyCalls();
+            Pattern greets = Pattern.compile("ServerConnection\\.serve.*ByteBuffer\\.arr");
             int found = calls.throwAt(true, Side.LIBRARY, Pattern.compile("SessionHub\\.confirm"), BURST)
-                    + calls.throwAt(true, Side.LIBRARY, Pattern.compile("ServerConnection\\.serve.*ByteBuffer\\.arr"), BURST)
+                    + calls.throwAt(true, Side.LIBRARY, greets, BURST)
                     + calls.throwAt(false, Side.CALLER, Pattern.compile("ChannelCall\\.tellClose"), BURST);
             assertTrue(found > 4, "only so many points: " + found);
             assertEquals(List.of(), calls.complaints());

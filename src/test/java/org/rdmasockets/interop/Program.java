@@ -279,7 +279,8 @@ public final class Program implements AutoCloseable {
             try {
                 new ProcessBuilder("timeout", "20", jcmd.toString(), "" + pid(), "Thread.dump_to_file", "-overwrite",
                         dump.toString()).redirectErrorStream(true).redirectOutput(Redirect.DISCARD).start().waitFor();
-                return Arrays.stream(Files.readString(dump).split("\n\n")).filter(each -> each.contains("org.rdmasockets"))
+                return Arrays.stream(Files.readString(dump).split("\n\n"))
+                        .filter(each -> each.contains("org.rdmasockets"))
                         .collect(Collectors.joining("\n\n", "\nthreads:\n", ""));
             } finally {
                 Files.delete(dump);

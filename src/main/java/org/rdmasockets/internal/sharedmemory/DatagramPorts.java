@@ -219,8 +219,8 @@ public final class DatagramPorts {
         }
 
         /**
-         * As {@link #hasRoom} after a wait, of so many nanoseconds at most; after one in vain no sender waits until the receiver
-         * takes something. True in any case, as the datagram may be sent, and get lost.
+         * As {@link #hasRoom} after a wait, of so many nanoseconds at most; after one in vain no sender waits until the
+         * receiver takes something. True in any case, as the datagram may be sent, and get lost.
          */
         public boolean awaitRoom(int bytes, long nanos) throws InterruptedException {
             int cost = cost(bytes);

@@ -65,8 +65,8 @@ final class LinkDispatcher implements LinkHandler {
     static final int INLINE_WRITE = 12;
 
     /**
-     * Datagrams of the receiver's process were taken by the application at an address: flags say how long that is, value
-     * has the port, first what they cost; the payload is the address.
+     * Datagrams of the receiver's process were taken by the application at an address: flags say how long that is,
+     * value has the port, first what they cost; the payload is the address.
      */
     static final int TAKEN = 13;
 
