@@ -383,12 +383,12 @@ public class RdmaDatagramSocket extends DatagramSocket {
     @Override
     public void receive(DatagramPacket packet) throws IOException {
         synchronized (packet) {
-            DatagramWays through = bound();
+            bound();
             startReading();
             int timeout = timeoutMillis;
             DatagramInbox.Arrived arrived;
             try {
-                arrived = through.receive(timeout == 0 ? Long.MAX_VALUE
+                arrived = inbox.receive(timeout == 0 ? Long.MAX_VALUE
                         : System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeout));
             } catch (InterruptedIOException e) {
                 throw closedByInterrupt(e);

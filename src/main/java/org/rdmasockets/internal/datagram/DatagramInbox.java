@@ -1,7 +1,6 @@
 package org.rdmasockets.internal.datagram;
 
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.Condition;
@@ -13,10 +12,12 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** The datagrams of a socket that were not received yet: a bounded number of bytes. */
 public final class DatagramInbox implements DatagramPorts.Receiver {
+    /** A datagram takes about so much besides its data: many empty ones are bounded, too. */
+    private static final int OVERHEAD_BYTES = 256;
+
     private final SmallMutex lock = new SmallMutex();
     private final Condition arrived = lock.newCondition();
     private final Condition room = lock.newCondition();
-    private final long roomNanos;
     /** Guarded by lock, as are all fields below. */
     private final ArrayDeque<Arrived> queue = new ArrayDeque<>();
     private long queuedBytes;
@@ -24,31 +25,17 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     private InetSocketAddress peer;
     private IOException failure;
     private boolean closed;
-    /** Whether a sender has waited in vain, and not half of the room has come free since. */
-    private boolean unread;
-    /** Whether nothing waits, and the last datagram came over shared memory: hints for a spinner, without the lock. */
-    private volatile boolean empty = true;
-    private volatile boolean shared;
 
-    /**
-     * A datagram that has come: the sender that it names, its own array, the transport's name, and the sender that
-     * hears that it was taken, or null.
-     */
-    public record Arrived(InetSocketAddress source, byte[] data, String transport, DatagramPorts.Origin origin) {
+    /** A datagram that has come: the sender that it names, its own array, and the transport's name. */
+    public record Arrived(InetSocketAddress source, byte[] data, String transport) {
         private int cost() {
-            return DatagramPorts.cost(data.length);
+            return data.length + OVERHEAD_BYTES;
         }
     }
 
     /** An empty one, where so much may wait; one datagram always may. */
     public DatagramInbox(int mostBytes) {
-        this(mostBytes, DatagramPorts.ROOM_NANOS);
-    }
-
-    /** Likewise, where a sender waits for room for so long at most. */
-    DatagramInbox(int mostBytes, long roomNanos) {
         this.mostBytes = mostBytes;
-        this.roomNanos = roomNanos;
     }
 
     /** Changes how much may wait; what waits stays. */
@@ -70,7 +57,6 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
             if (only != null) {
                 queue.removeIf(datagram -> !isOf(only, datagram.source()));
                 queuedBytes = queue.stream().mapToLong(Arrived::cost).sum();
-                empty = queue.isEmpty();
                 room.signalAll();
             }
         } finally {
@@ -85,66 +71,34 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     }
 
     private boolean fits(int bytes) {
-        return queue.isEmpty() || queuedBytes + DatagramPorts.cost(bytes) <= mostBytes;
+        return queue.isEmpty() || queuedBytes + bytes + OVERHEAD_BYTES <= mostBytes;
     }
 
     @Override
     public boolean hasRoom(int bytes) {
         lock.lock();
         try {
-            return hasRoomNow(bytes);
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Likewise after a wait, which ends as soon as half of the room is free. */
-    @Override
-    public boolean awaitRoom(int bytes) throws InterruptedIOException {
-        lock.lock();
-        try {
-            if (isFloodedBy(bytes)) {
-                InterruptibleWait.await(nanos -> {
-                    for (long left = nanos; left > 0 && isFloodedBy(bytes);) {
-                        left = room.awaitNanos(left);
-                    }
-                    return true;
-                }, System.nanoTime() + roomNanos);
-                unread |= !fits(bytes);
+            boolean fits = fits(bytes);
+            if (!fits && !closed) {
+                Losses.datagram();
             }
-            return hasRoomNow(bytes);
+            return fits && !closed;
         } finally {
             lock.unlock();
         }
     }
 
-    private boolean isFloodedBy(int bytes) {
-        return !fits(bytes) && !closed && !unread;
-    }
-
-    private boolean hasRoomNow(int bytes) {
-        boolean fits = fits(bytes);
-        if (!fits && !closed) {
-            Losses.datagram();
-        }
-        return fits && !closed;
-    }
-
     @Override
-    public void take(InetSocketAddress source, byte[] data, DatagramPorts.Origin origin) {
-        take(source, data, DatagramWays.SHARED_MEMORY, origin);
+    public void take(InetSocketAddress source, byte[] data) {
+        take(source, data, DatagramWays.SHARED_MEMORY);
     }
 
     /** Takes a datagram, in an array of its own, if there is room; the transport is how it came. */
-    void takeBy(InetSocketAddress source, byte[] data, String transport) {
-        take(source, data, transport, null);
-    }
-
-    private void take(InetSocketAddress source, byte[] data, String transport, DatagramPorts.Origin origin) {
+    void take(InetSocketAddress source, byte[] data, String transport) {
         lock.lock();
         try {
             if (fits(data.length)) { // others may have come since that was asked
-                add(new Arrived(source, data, transport, origin));
+                add(new Arrived(source, data, transport));
             } else if (!closed) {
                 Losses.datagram();
             }
@@ -160,7 +114,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
             while (!closed && !fits(data.length)) {
                 room.awaitUninterruptibly();
             }
-            add(new Arrived(source, data, DatagramWays.UDP, null));
+            add(new Arrived(source, data, DatagramWays.UDP));
         } finally {
             lock.unlock();
         }
@@ -170,7 +124,6 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         if (!closed && (peer == null || isOf(peer, datagram.source()))) {
             queue.add(datagram);
             queuedBytes += datagram.cost();
-            empty = false;
             arrived.signal();
         }
     }
@@ -192,23 +145,12 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
                 + "; close this socket, and open another one with TRANSPORT udp or start the process anew", reason));
     }
 
-    /** Whether nothing can be received at once, and shared memory is worth a look. */
-    boolean isWorthASpin() {
-        return empty && shared;
-    }
-
-    /** Whether a spinner has found what ends its spin. */
-    boolean isReady() {
-        return !empty;
-    }
-
     /** Lets all waiting threads go: there is nothing to receive any more. */
     public void close() {
         lock.lock();
         try {
             closed = true;
             queue.clear();
-            empty = false; // ends a spin
             arrived.signalAll();
             room.signalAll();
         } finally {
@@ -221,14 +163,6 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
      * null at the deadline, or if this is closed. Throws the failure, or if this virtual thread was interrupted.
      */
     public Arrived receive(long deadlineNanos) throws IOException {
-        Arrived datagram = take(deadlineNanos);
-        if (datagram != null && datagram.origin() != null) {
-            datagram.origin().taken(datagram.cost());
-        }
-        return datagram;
-    }
-
-    private Arrived take(long deadlineNanos) throws IOException {
         lock.lock();
         try {
             while (queue.isEmpty() && !closed) {
@@ -243,12 +177,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
             Arrived datagram = queue.poll();
             if (datagram != null) {
                 queuedBytes -= datagram.cost();
-                empty = queue.isEmpty();
-                shared = datagram.transport().equals(DatagramWays.SHARED_MEMORY);
-                if (queuedBytes <= mostBytes / 2) {
-                    unread = false;
-                    room.signalAll();
-                }
+                room.signal();
                 if (!queue.isEmpty()) {
                     arrived.signal(); // the thread that was told may have been interrupted
                 }

@@ -17,8 +17,6 @@ import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
 import org.rdmasockets.internal.connection.Engine;
 import org.rdmasockets.internal.connection.InterruptibleWait;
 import org.rdmasockets.internal.connection.Routes;
-import org.rdmasockets.internal.connection.StreamOptions;
-import org.rdmasockets.internal.waiting.Spins;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -34,9 +32,6 @@ public final class DatagramWays implements AutoCloseable {
     /** Longest wait for another process of this host to answer, before a datagram goes over UDP. */
     private static final long SEARCH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /** How often a spinner looks at a link before it looks at the clock. */
-    private static final int LOOKS = 16;
-
     private final Policy policy = Policy.current();
     private final InetSocketAddress local;
     private final DatagramInbox inbox;
@@ -48,34 +43,10 @@ public final class DatagramWays implements AutoCloseable {
     /** Null where there is no shared memory. */
     private final Engine engine;
     private final Consumer<VerbsException> pollerFailed;
-    private final Sight sight = new Sight();
-    /** Null where there is no port. */
-    private final Spins spins;
     private volatile Way last;
     private final IbverbsDatagrams ibverbs;
     /** Whether ibverbs was of use, so that a socket without it pays nothing. */
     private volatile boolean speaksIbverbs;
-
-    /** Looks for a datagram over shared memory, as a receiver does for a while before it sleeps. */
-    private final class Sight implements Spins.Sight {
-        @Override
-        public void begin() {
-            ports.beginWatch();
-        }
-
-        @Override
-        public boolean look() {
-            if (!inbox.isReady()) {
-                ports.look(LOOKS);
-            }
-            return inbox.isReady();
-        }
-
-        @Override
-        public void end() {
-            ports.endWatch();
-        }
-    }
 
     /** The socket's UDP port. */
     public interface Udp {
@@ -130,16 +101,6 @@ public final class DatagramWays implements AutoCloseable {
         ports = found;
         port = taken;
         unavailability = reason;
-        spins = taken == null ? null : new Spins(taker.poller(),
-                StreamOptions.DEFAULT.get(StreamOptions.Option.SPIN_MICROS) * 1000);
-    }
-
-    /** Receives as {@link DatagramInbox#receive}, after a spin where that pays. */
-    public DatagramInbox.Arrived receive(long deadlineNanos) throws IOException {
-        if (spins != null && inbox.isWorthASpin()) {
-            spins.spin(sight, deadlineNanos);
-        }
-        return inbox.receive(deadlineNanos);
     }
 
     /** Takes a datagram that came to the UDP port, in its own array; may wait for room. The wish is null for none. */
@@ -226,11 +187,6 @@ public final class DatagramWays implements AutoCloseable {
         InterruptibleWait.await(nanos -> route.await(nanos) ? true : null, route.begunNanos() + most);
         String refusal = route.refusal();
         if (refusal == null) {
-            int bytes = (int) data.byteSize();
-            if (!route.hasRoom(bytes)) {
-                InterruptibleWait.await(nanos -> route.awaitRoom(bytes, nanos),
-                        System.nanoTime() + DatagramPorts.ROOM_NANOS);
-            }
             route.send(way.source(), data);
             return null;
         }

@@ -74,7 +74,7 @@ final class IbverbsDatagrams {
         public void take(InetSocketAddress source, int queuePair, byte[] data) {
             peer(source).heard(queuePair, System.nanoTime());
             if (data != null) {
-                inbox.takeBy(source, data, DatagramWays.IBVERBS);
+                inbox.take(source, data, DatagramWays.IBVERBS);
             }
         }
 
@@ -158,7 +158,7 @@ final class IbverbsDatagrams {
         peer(source).heard(message.queuePair(), System.nanoTime());
         if (message.operation() == DatagramWire.DATA) {
             // Without a wait for room: the next datagram may say where a queue pair is.
-            inbox.takeBy(source, Arrays.copyOfRange(data, message.headerBytes(), data.length), DatagramWays.UDP);
+            inbox.take(source, Arrays.copyOfRange(data, message.headerBytes(), data.length), DatagramWays.UDP);
             opening.queue().thenAccept(queue -> tell(queue, source));
         }
     }

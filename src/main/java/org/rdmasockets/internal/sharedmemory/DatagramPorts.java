@@ -1,6 +1,5 @@
 package org.rdmasockets.internal.sharedmemory;
 
-import java.io.InterruptedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
@@ -9,14 +8,10 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.Condition;
 import org.rdmasockets.internal.lock.Losses;
-import org.rdmasockets.internal.lock.SmallMutex;
 import org.rdmasockets.internal.sharedmemory.link.LinkConnector;
 import org.rdmasockets.internal.sharedmemory.link.Link;
-import org.rdmasockets.internal.sharedmemory.link.LinkHub;
 import org.rdmasockets.internal.sharedmemory.link.LinkListener;
 import org.rdmasockets.internal.sharedmemory.link.RingEntry;
 import org.rdmasockets.internal.sharedmemory.link.RingWriter;
@@ -31,15 +26,9 @@ import org.rdmasockets.verbs.VerbsException;
 public final class DatagramPorts {
     /** Longest datagram, in bytes. */
     public static final int MAX_BYTES = RingWriter.MAX_PAYLOAD_BYTES - 2 * 16;
-    /** Longest wait of a sender for a receiver that is behind. */
-    public static final long ROOM_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private static final int PORT_MASK = 0xFFFF;
     private static final int MOST_ROUTES = 1024;
-    /** A datagram takes about so much besides its data: many empty ones are bounded, too. */
-    private static final int OVERHEAD_BYTES = 256;
-    /** The cost of datagrams on their way to a receiver in another process: less than what one has room for. */
-    private static final int WINDOW = 128 << 10;
     /** How long the outcome counts that no process takes datagrams at an address. */
     private static final long REFUSED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long BETWEEN_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -50,55 +39,18 @@ public final class DatagramPorts {
     private final Map<InetSocketAddress, Port> ports = new ConcurrentHashMap<>();
     private final Map<InetSocketAddress, Route> routes = new ConcurrentHashMap<>();
     private final AtomicLong dropped = new AtomicLong();
-    /** Threads that look at the links for themselves. */
-    private final AtomicInteger watchers = new AtomicInteger();
-    /** Set before the first port is open. */
-    private volatile LinkHub opened;
     /** The addresses that came last from another network namespace. */
     private volatile Between between;
 
     private record Between(InetAddress destination, InetAddress source, boolean are, long sinceNanos) {}
 
-    /** Takes what comes to a port, by any thread. */
+    /** Takes what comes to a port: by any thread, without a wait. */
     public interface Receiver {
-        /** Tells, without a wait, whether there is room, before data is copied; false to drop it. */
+        /** Tells whether there is room, before data is copied; false to drop it. */
         boolean hasRoom(int bytes);
 
-        /**
-         * As {@link #hasRoom}, for a sender of this process, after a wait of {@link #ROOM_NANOS} at most for a
-         * receiver that keeps reading. Throws if this virtual thread was interrupted.
-         */
-        default boolean awaitRoom(int bytes) throws InterruptedIOException {
-            return hasRoom(bytes);
-        }
-
-        /**
-         * Takes a datagram, in an array of its own, from the address that its sender claims; {@code origin}, null for
-         * none, hears when the application takes it.
-         */
-        void take(InetSocketAddress source, byte[] data, Origin origin);
-    }
-
-    /** The senders of another process to one address of this: they hear how much was taken. Any thread. */
-    public static final class Origin {
-        private final LinkDispatcher end;
-        private final InetSocketAddress destination;
-        private final AtomicInteger owed = new AtomicInteger();
-
-        Origin(LinkDispatcher end, InetSocketAddress destination) {
-            this.end = end;
-            this.destination = destination;
-        }
-
-        /** A datagram of that {@link #cost} was taken; the senders hear of several at once. */
-        public void taken(int cost) {
-            if (owed.addAndGet(cost) >= WINDOW / 2) {
-                int told = owed.getAndSet(0);
-                if (told > 0 && !end.sendTaken(destination, told)) {
-                    owed.addAndGet(told);
-                }
-            }
-        }
+        /** Takes a datagram, in an array of its own, from the address that its sender claims. */
+        void take(InetSocketAddress source, byte[] data);
     }
 
     /** A port that is taken. */
@@ -135,12 +87,6 @@ public final class DatagramPorts {
         private volatile LinkConnector dial;
         /** Whether the peer's process was rung since it was found: from then on it asks for that itself. */
         private volatile boolean rung;
-        private final SmallMutex lock = new SmallMutex();
-        private final Condition room = lock.newCondition();
-        /** The cost of what was sent and not taken by the receiver, as far as it told; guarded by lock. */
-        private int outstanding;
-        /** Whether a sender has waited in vain since the receiver told something; guarded by lock. */
-        private boolean unread;
 
         private Route(InetSocketAddress destination) {
             this.destination = destination;
@@ -205,65 +151,6 @@ public final class DatagramPorts {
             return known.getCount() > 0 ? "the search for a process there goes on" : refusal;
         }
 
-        /** Takes room for a datagram of so many bytes; false if its receiver is behind: see {@link #awaitRoom}. */
-        public boolean hasRoom(int bytes) {
-            int cost = cost(bytes);
-            lock.lock();
-            try {
-                boolean has = !isBehind(cost);
-                outstanding += has && !unread ? cost : 0;
-                return has;
-            } finally {
-                lock.unlock();
-            }
-        }
-
-        /**
-         * As {@link #hasRoom} after a wait, of so many nanoseconds at most; after one in vain no sender waits until the
-         * receiver takes something. True in any case, as the datagram may be sent, and get lost.
-         */
-        public boolean awaitRoom(int bytes, long nanos) throws InterruptedException {
-            int cost = cost(bytes);
-            lock.lock();
-            try {
-                long left = nanos;
-                while (left > 0 && isBehind(cost) && end.isOpen()) {
-                    left = room.awaitNanos(left);
-                }
-                unread |= isBehind(cost);
-                outstanding = unread ? 0 : outstanding + cost;
-                return true;
-            } finally {
-                lock.unlock();
-            }
-        }
-
-        private boolean isBehind(int cost) {
-            return outstanding + cost > WINDOW && !unread;
-        }
-
-        /** A datagram does not come to the receiver. */
-        private void forget(int cost) {
-            lock.lock();
-            try {
-                outstanding = Math.max(0, outstanding - cost);
-            } finally {
-                lock.unlock();
-            }
-        }
-
-        /** The receiver has taken datagrams. */
-        private void taken(int cost) {
-            lock.lock();
-            try {
-                outstanding = Math.max(0, outstanding - Math.max(0, cost));
-                unread = false;
-                room.signalAll();
-            } finally {
-                lock.unlock();
-            }
-        }
-
         /**
          * Sends a datagram of at most {@link #MAX_BYTES}, from an address of the destination's family; it may be lost.
          */
@@ -272,7 +159,6 @@ public final class DatagramPorts {
             rung = true;
             if (!end.sendDatagram(source, destination, data, first)) {
                 rung = !first;
-                forget(cost((int) data.byteSize()));
                 dropped.incrementAndGet();
                 Losses.datagram();
             }
@@ -300,8 +186,7 @@ public final class DatagramPorts {
      */
     public Port open(InetSocketAddress address, Receiver receiver) throws VerbsException {
         InetSocketAddress key = key(address);
-        opened = fabric.links.hub();
-        LinkListener name = opened.listenForDatagrams(key);
+        LinkListener name = fabric.links.hub().listenForDatagrams(key);
         boolean open = false;
         try {
             Port port = new Port(key, receiver, name);
@@ -316,48 +201,9 @@ public final class DatagramPorts {
         }
     }
 
-    /** Whether there is any port. */
+    /** Whether there is any port, so that links are listened to. */
     boolean isOpen() {
         return !ports.isEmpty();
-    }
-
-    /** Whether a thread looks for datagrams, so that other processes need not ring for them. */
-    boolean isWatched() {
-        return watchers.get() > 0;
-    }
-
-    /**
-     * Begins to look for datagrams of other processes in this thread: they need not ring, so {@link #look} has to be
-     * called again and again until {@link #endWatch}, which follows in any case.
-     */
-    public void beginWatch() {
-        watchers.incrementAndGet();
-        for (Link link : opened.links()) {
-            if (link.handler() instanceof LinkDispatcher end) {
-                end.beginWatch();
-            }
-        }
-    }
-
-    /** Looks so many times at each link, and takes what is there. */
-    public void look(int looks) {
-        for (Link link : opened.links()) {
-            if (link.handler() instanceof LinkDispatcher end && end.spin(looks)) {
-                end.poll();
-            }
-        }
-    }
-
-    /** Ends that: the last watcher has other processes ring again, and takes what has come. */
-    public void endWatch() {
-        // Before the links are armed: a thread that answers a ring looks at the count after its own mark.
-        if (watchers.decrementAndGet() == 0) {
-            for (Link link : opened.links()) {
-                if (link.handler() instanceof LinkDispatcher end) {
-                    end.endWatch();
-                }
-            }
-        }
     }
 
     /** How many datagrams found no room. */
@@ -371,23 +217,14 @@ public final class DatagramPorts {
                 : ports.get(new InetSocketAddress(WILDCARD, destination.getPort()));
     }
 
-    /** The cost of a datagram in the bytes that its receiver has room for. */
-    public static int cost(int bytes) {
-        return bytes + OVERHEAD_BYTES;
-    }
-
-    /**
-     * Gives a datagram of at most {@link #MAX_BYTES} to a port of this process, after a wait for room; false if there
-     * is none. Throws if this virtual thread was interrupted.
-     */
-    public boolean sendHere(InetSocketAddress source, InetSocketAddress destination, MemorySegment data)
-            throws InterruptedIOException {
+    /** Gives a datagram of at most {@link #MAX_BYTES} to a port of this process; false if there is none. */
+    public boolean sendHere(InetSocketAddress source, InetSocketAddress destination, MemorySegment data) {
         Port port = fabric.linksOnly ? null : find(destination);
         if (port == null) {
             return false;
         }
-        if (port.receiver.awaitRoom((int) data.byteSize())) {
-            port.receiver.take(source, data.toArray(ValueLayout.JAVA_BYTE), null);
+        if (port.receiver.hasRoom((int) data.byteSize())) {
+            port.receiver.take(source, data.toArray(ValueLayout.JAVA_BYTE));
         } else {
             dropped.incrementAndGet();
         }
@@ -426,10 +263,10 @@ public final class DatagramPorts {
     }
 
     /**
-     * Takes a datagram of another process. If that is not of this network namespace, loopback there is not loopback
-     * here. Throws {@code IllegalArgumentException} if no honest process says so.
+     * Takes a datagram of another process, which is {@code near} if it is of this network namespace: else loopback
+     * there is not loopback here. Throws {@code IllegalArgumentException} if no honest process says so.
      */
-    void onDatagram(LinkDispatcher end, RingEntry entry) {
+    void onDatagram(RingEntry entry, boolean near) {
         int addressBytes = entry.flags();
         int destinationPort = entry.value() & PORT_MASK;
         int sourcePort = entry.value() >>> Short.SIZE;
@@ -444,9 +281,8 @@ public final class DatagramPorts {
         if (source.isAnyLocalAddress() || source.isMulticastAddress()) {
             throw new IllegalArgumentException("nobody sends datagrams from " + source.getHostAddress());
         }
-        boolean meant = end.link.isNear() || areBetweenHosts(destination, source);
-        InetSocketAddress to = new InetSocketAddress(destination, destinationPort);
-        Port port = meant ? find(to) : null;
+        boolean meant = near || areBetweenHosts(destination, source);
+        Port port = meant ? find(new InetSocketAddress(destination, destinationPort)) : null;
         if (port == null || !port.receiver.hasRoom(dataBytes)) {
             dropped.incrementAndGet();
             return;
@@ -454,20 +290,7 @@ public final class DatagramPorts {
         byte[] data = new byte[dataBytes];
         MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset() + 2 * addressBytes, data, 0,
                 dataBytes);
-        port.receiver.take(new InetSocketAddress(source, sourcePort), data, end.origin(to));
-    }
-
-    /** Receivers at an address in another process have taken datagrams: value is the port, first their cost. */
-    void onTaken(LinkDispatcher end, RingEntry entry) {
-        int addressBytes = entry.flags();
-        if (entry.payloadBytes() != addressBytes
-                || addressBytes != LocalAddresses.IPV4_BYTES && addressBytes != LocalAddresses.IPV6_BYTES) {
-            throw new IllegalArgumentException("datagrams were taken at an address of " + addressBytes + " bytes");
-        }
-        Route route = routes.get(new InetSocketAddress(address(entry, 0, addressBytes), entry.value() & PORT_MASK));
-        if (route != null && route.known.getCount() == 0 && route.end == end) {
-            route.taken((int) entry.first());
-        }
+        port.receiver.take(new InetSocketAddress(source, sourcePort), data);
     }
 
     /** As {@link LocalAddresses#isBetweenHosts}, asked once a second for addresses that come one after another. */

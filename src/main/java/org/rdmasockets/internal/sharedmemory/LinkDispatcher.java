@@ -64,12 +64,6 @@ final class LinkDispatcher implements LinkHandler {
      */
     static final int INLINE_WRITE = 12;
 
-    /**
-     * Datagrams of the receiver's process were taken by the application at an address: flags say how long that is,
-     * value has the port, first what they cost; the payload is the address.
-     */
-    static final int TAKEN = 13;
-
     /** Flags: the first part of a send, the last one, with immediate data. */
     static final int FIRST = 1;
     static final int LAST = 2;
@@ -83,7 +77,6 @@ final class LinkDispatcher implements LinkHandler {
     /** Entries taken at once, and most of them in one call of the waiting thread. */
     private static final int BATCH = 64;
     private static final int BATCHES = 64;
-    private static final int MOST_ORIGINS = 1024;
     private static final String FAULT_HERE = "a fault in this library; its log says which";
     /** Most entries that wait for room: a slot is not used again before the peer has read its last of these. */
     private static final int MOST_LETTERS = LinkSlot.MOST;
@@ -100,8 +93,6 @@ final class LinkDispatcher implements LinkHandler {
     private final ArrayDeque<Letter> outbox = new ArrayDeque<>();
     /** Whether {@link #outbox} has any, so that data must not go ahead of them; written under the writer's lock. */
     volatile boolean held;
-    /** By the address in this process; touched only while the link is drained. */
-    private final Map<InetSocketAddress, DatagramPorts.Origin> origins = new HashMap<>(1);
     /** Send queues that wait for a receive or for room. */
     private final Set<SendQueue> waiting = ConcurrentHashMap.newKeySet();
     /** Completion queues of the connections, and how many uses each has; guarded by itself. */
@@ -347,37 +338,6 @@ final class LinkDispatcher implements LinkHandler {
         return true;
     }
 
-    /** Tells the senders to an address of this process that datagrams were taken; false if the ring has no room. */
-    boolean sendTaken(InetSocketAddress address, int cost) {
-        byte[] at = address.getAddress().getAddress();
-        writer.lock();
-        try {
-            if (held || !writer.begin(at.length)) {
-                return false;
-            }
-            writer.header(TAKEN, at.length, UNKNOWN_SLOT, address.getPort(), cost);
-            MemorySegment.copy(at, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(), at.length);
-            writer.publish();
-        } finally {
-            writer.unlock();
-        }
-        writer.notifyPeer();
-        return true;
-    }
-
-    /** The senders at the other end to an address of this process. Called while the link is drained. */
-    DatagramPorts.Origin origin(InetSocketAddress destination) {
-        DatagramPorts.Origin known = origins.get(destination);
-        if (known == null) {
-            if (origins.size() >= MOST_ORIGINS) {
-                origins.clear();
-            }
-            known = new DatagramPorts.Origin(this, destination);
-            origins.put(destination, known);
-        }
-        return known;
-    }
-
     /** Calls {@link SendQueue#resume} when the peer has posted a receive, or there is room; to be asked for before. */
     void resumeLater(SendQueue queue) {
         waiting.add(queue);
@@ -430,20 +390,6 @@ final class LinkDispatcher implements LinkHandler {
         if (armed) {
             return;
         }
-        askToRing();
-        if (!drainSome()) {
-            postpone();
-        }
-        goOn();
-    }
-
-    /** Keeps the peer from ringing, for a thread that takes what comes until it calls {@link #endWatch}. */
-    void beginWatch() {
-        link.disarm();
-    }
-
-    /** Has the peer ring again, whatever was known of that, and takes what came before. */
-    void endWatch() {
         askToRing();
         if (!drainSome()) {
             postpone();
@@ -647,8 +593,7 @@ final class LinkDispatcher implements LinkHandler {
                 case WRITE -> peer(entry).onWrite(entry);
                 case OPEN_WRITE -> peer(entry).onOpenWrite(entry);
                 case INLINE_WRITE -> peer(entry).onInlineWrite(entry);
-                case DATAGRAM -> fabric.datagramPorts().onDatagram(this, entry);
-                case TAKEN -> fabric.datagramPorts().onTaken(this, entry);
+                case DATAGRAM -> fabric.datagramPorts().onDatagram(entry, link.isNear());
                 case WANT -> peer(entry).onWant(entry.value());
                 default -> throw new IllegalArgumentException("there is no entry of kind " + entry.kind());
             }
@@ -659,7 +604,7 @@ final class LinkDispatcher implements LinkHandler {
         } catch (Error e) {
             // It could not be taken in, for want of memory perhaps: its connection ends, and no other. There may be no
             // memory for that either, so it is only noted here; a request that is not known yet stays in the ring.
-            if (entry.kind() == DATAGRAM || entry.kind() == TAKEN) {
+            if (entry.kind() == DATAGRAM) {
                 return; // any of these may be lost
             }
             RemotePeer peer = entry.kind() == CONNECT || entry.slot() == UNKNOWN_SLOT ? withPeerSlot(entry.value())

@@ -58,10 +58,10 @@ final class SharedMemoryFabric {
         return datagramPorts;
     }
 
-    /** Whether any port takes datagrams that no thread looks for. */
+    /** Whether any port takes datagrams. */
     boolean takesDatagrams() {
         DatagramPorts made = datagramPorts;
-        return made != null && made.isOpen() && !made.isWatched();
+        return made != null && made.isOpen();
     }
 
     /** Takes a new identifier up. */

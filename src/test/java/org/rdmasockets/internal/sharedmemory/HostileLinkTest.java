@@ -349,7 +349,7 @@ class HostileLinkTest {
             }
 
             @Override
-            public void take(InetSocketAddress source, byte[] data, DatagramPorts.Origin origin) {
+            public void take(InetSocketAddress source, byte[] data) {
                 taken.add(data);
                 assertEquals(2, source.getPort());
             }

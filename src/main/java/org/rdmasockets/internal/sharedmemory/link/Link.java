@@ -240,17 +240,6 @@ public final class Link extends Source implements AutoCloseable {
         }
     }
 
-    /** Undoes {@link #arm}, for a thread that looks for entries itself and arms after that. */
-    public void disarm() {
-        if (mapping.enter()) {
-            try {
-                reader.disarm();
-            } finally {
-                mapping.leave();
-            }
-        }
-    }
-
     /** Puts entries into the ring. */
     public RingWriter writer() {
         return writer;

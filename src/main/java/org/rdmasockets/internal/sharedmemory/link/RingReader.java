@@ -126,9 +126,4 @@ final class RingReader {
         INT.setVolatile(buffer, control + SegmentLayout.ARMED, 1);
         VarHandle.fullFence();
     }
-
-    /** Lets the producer put entries without a ring, as soon as it sees that. */
-    void disarm() {
-        INT.setOpaque(buffer, control + SegmentLayout.ARMED, 0);
-    }
 }
