@@ -45,6 +45,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
 import org.rdmasockets.endpoint.LocalRegion;
@@ -76,11 +77,18 @@ final class Calls {
     private static final int MODERATE = 5_000;
     private static final int FIRST_SECONDS = 3;
     private static final int MODERATE_SECONDS = 15;
-    private static final List<Integer> SIZES = Arrays.stream(System.getProperty("calls.sizes", "64,4096").split(","))
-            .map(Integer::valueOf).toList();
+    private static final List<Integer> SIZES = Arrays.stream(System.getProperty("calls.sizes",
+            "64,4096,1048576,67108864").split(",")).map(Integer::valueOf).toList();
+    /** Of messages that are longer only a few are under way. */
+    private static final int LONG_BYTES = 64 << 10;
+    private static final int VERY_LONG_BYTES = 16 << 20;
+    private static final int MOST_BYTES = 80 << 20;
+    /** The calls beside which short ones are measured. */
+    private static final int BESIDE_BYTES = 4 << 20;
+    private static final int BESIDE_UNDER_WAY = 2;
     /** Calls under way; if told, nothing else is measured, and not the memory of idle clients. */
     private static final String ONLY_UNDER_WAY = System.getProperty("calls.underWay", "");
-    private static final int[] UNDER_WAY = ONLY_UNDER_WAY.isEmpty() ? new int[] {1, 64, 1024}
+    private static final int[] UNDER_WAY = ONLY_UNDER_WAY.isEmpty() ? new int[] {1, 4, 64, 1024}
             : Arrays.stream(ONLY_UNDER_WAY.split(",")).mapToInt(Integer::parseInt).toArray();
     private static final List<String> KINDS = List.of("netty", "unix", "okhttp", "stubs", "rpc", "sessions",
             "endpoint");
@@ -122,7 +130,8 @@ final class Calls {
                 "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-Xmx1g",
                 "-Dcalls.warmUpMillis=" + WARM_UP_NANOS / 1_000_000,
                 "-Dcalls.measuredMillis=" + MEASURED_NANOS / 1_000_000,
-                "-Dcalls.sizes=" + System.getProperty("calls.sizes", "64,4096"),
+                "-Dcalls.sizes=" + SIZES.stream().map(String::valueOf).collect(Collectors.joining(",")),
+                "-Dcalls.beside=" + Boolean.getBoolean("calls.beside"),
                 "-Dcalls.underWay=" + ONLY_UNDER_WAY,
                 "-Dorg.rdmasockets.transport=sharedmemory", "-cp", System.getProperty("java.class.path"),
                 Calls.class.getName()));
@@ -206,19 +215,21 @@ final class Calls {
 
     private static void serve(String kind) throws Exception {
         Object where = switch (kind) {
-            case "netty" -> listen(NettyServerBuilder.forAddress(any()).addService(service()).build());
+            case "netty" -> listen(NettyServerBuilder.forAddress(any()).maxInboundMessageSize(MOST_BYTES)
+                    .addService(service()).build());
             case "unix" -> {
                 Path path = Files.createTempDirectory("calls").resolve("socket");
                 listen(NettyServerBuilder.forAddress(new DomainSocketAddress(path.toString()))
                         .channelType(EpollServerDomainSocketChannel.class)
                         .bossEventLoopGroup(new EpollEventLoopGroup(1)).workerEventLoopGroup(new EpollEventLoopGroup())
-                        .addService(service()).build());
+                        .maxInboundMessageSize(MOST_BYTES).addService(service()).build());
                 yield path;
             }
             case "okhttp" -> listen(OkHttpServerBuilder.forPort(any(), InsecureServerCredentials.create())
+                    .maxInboundMessageSize(MOST_BYTES).addService(service()).build());
+            case "stubs" -> listen(RdmaServerBuilder.forAddress(any()).maxInboundMessageSize(MOST_BYTES)
                     .addService(service()).build());
-            case "stubs" -> listen(RdmaServerBuilder.forAddress(any()).addService(service()).build());
-            case "endpoint" -> listen(RdmaEndpoint.builder().listen(any()));
+            case "endpoint" -> listen(RdmaEndpoint.builder().maxMessage(MOST_BYTES).listen(any()));
             default -> (kind.equals("sessions") ? rpc().datagrams() : rpc()).listen(any()).localAddress().getPort();
         };
         System.out.println(where);
@@ -259,7 +270,7 @@ final class Calls {
     }
 
     private static RpcServer.Builder rpc() {
-        return RpcServer.builder().unary("echo", (request, call) -> Found.parseFrom(request).toByteArray())
+        return RpcServer.builder().maxMessage(MOST_BYTES).unary("echo", (request, call) -> Found.parseFrom(request).toByteArray())
                 .streaming("many", call -> {
                     Found request = Found.parseFrom(call.receive());
                     for (int i = 0; i < STREAMED; i++) {
@@ -429,18 +440,19 @@ final class Calls {
     private static Caller connect(String kind, SocketAddress at) throws IOException {
         if (at instanceof DomainSocketAddress) {
             return new OverGrpc(NettyChannelBuilder.forAddress(at).channelType(EpollDomainSocketChannel.class)
-                    .eventLoopGroup(Loops.ALL).usePlaintext().build());
+                    .eventLoopGroup(Loops.ALL).usePlaintext().maxInboundMessageSize(MOST_BYTES).build());
         }
         InetSocketAddress server = (InetSocketAddress) at;
         return switch (kind) {
-            case "netty" -> new OverGrpc(NettyChannelBuilder.forAddress(server).usePlaintext().build());
+            case "netty" -> new OverGrpc(NettyChannelBuilder.forAddress(server).usePlaintext()
+                    .maxInboundMessageSize(MOST_BYTES).build());
             case "okhttp" -> new OverGrpc(OkHttpChannelBuilder.forAddress(server.getHostString(), server.getPort())
-                    .usePlaintext().build());
+                    .usePlaintext().maxInboundMessageSize(MOST_BYTES).build());
             case "stubs" -> new OverGrpc(RdmaChannelBuilder.forAddress(server.getHostString(), server.getPort())
-                    .build());
-            case "endpoint" -> new OverEndpoint(RdmaEndpoint.builder().connect(server));
-            case "sessions" -> new OverRpc(RpcClient.builder().datagrams().connect(server));
-            default -> new OverRpc(RpcClient.builder().connect(server));
+                    .maxInboundMessageSize(MOST_BYTES).build());
+            case "endpoint" -> new OverEndpoint(RdmaEndpoint.builder().maxMessage(MOST_BYTES).connect(server));
+            case "sessions" -> new OverRpc(RpcClient.builder().maxMessage(MOST_BYTES).datagrams().connect(server));
+            default -> new OverRpc(RpcClient.builder().maxMessage(MOST_BYTES).connect(server));
         };
     }
 
@@ -479,21 +491,25 @@ final class Calls {
                 moderate();
             }
             for (int bytes : SIZES) {
-                Found request = Found.newBuilder().setValue(ByteString.copyFrom(new byte[bytes])).build();
+                Found request = request(bytes);
                 String size = bytes + " B, ";
                 for (int underWay : UNDER_WAY) {
-                    if (kind.equals("endpoint")) {
-                        if (underWay < 1024) {
-                            messages(size + "1 client, " + underWay + " under way: ", request, underWay);
-                        }
-                    } else {
+                    if (underWay > mostUnderWay(bytes)) {
+                        continue;
+                    }
+                    if (!kind.equals("endpoint")) {
                         measure(size + "1 client, " + underWay + " under way: ", request, 1, underWay);
+                    } else if (underWay < 1024) {
+                        messages(size + "1 client, " + underWay + " under way: ", request, underWay);
                     }
                 }
-                if (!kind.equals("endpoint") && ONLY_UNDER_WAY.isEmpty()) {
+                if (!kind.equals("endpoint") && ONLY_UNDER_WAY.isEmpty() && bytes <= LONG_BYTES) {
                     measure(size + CLIENTS + " clients, 1 under way: ", request, CLIENTS, 1);
                     stream(size + "stream of answers: ", request);
                 }
+            }
+            if (!kind.equals("endpoint") && (ONLY_UNDER_WAY.isEmpty() || Boolean.getBoolean("calls.beside"))) {
+                beside();
             }
             if (!kind.equals("endpoint") && ONLY_UNDER_WAY.isEmpty()) {
                 idle();
@@ -553,6 +569,64 @@ final class Calls {
                 note(what + "p99, us", times.getValueAtPercentile(99) / 1000.0);
                 note(what + "CPU us/call", processor / 1000.0 / calls);
             }
+        }
+
+        private int mostUnderWay(int bytes) {
+            if (bytes <= LONG_BYTES) {
+                return Integer.MAX_VALUE;
+            }
+            return kind.equals("endpoint") ? 0 : bytes < VERY_LONG_BYTES ? 4 : 1; // its slots are for short ones
+        }
+
+        private static Found request(int bytes) {
+            return Found.newBuilder().setValue(ByteString.copyFrom(new byte[bytes])).build();
+        }
+
+        /** Short calls, one under way, beside long ones of the same client. */
+        private void beside() throws Exception {
+            String what = "64 B beside " + BESIDE_UNDER_WAY + " x " + (BESIDE_BYTES >> 20) + " MiB: ";
+            Found small = request(64);
+            Found large = request(BESIDE_BYTES);
+            ConcurrentLinkedQueue<Throwable> failures = new ConcurrentLinkedQueue<>();
+            Histogram times = new ConcurrentHistogram(3);
+            times.setAutoResize(true);
+            AtomicLong largeCalls = new AtomicLong();
+            long begin = System.nanoTime() + WARM_UP_NANOS;
+            long end = begin + MEASURED_NANOS;
+            try (Caller caller = connect(kind, server)) {
+                CountDownLatch done = new CountDownLatch(1 + BESIDE_UNDER_WAY);
+                for (int i = 0; i <= BESIDE_UNDER_WAY; i++) {
+                    boolean isLarge = i > 0;
+                    Thread.ofVirtual().start(() -> {
+                        try {
+                            long before = System.nanoTime();
+                            while (before - end < 0) {
+                                caller.call(isLarge ? large : small);
+                                long now = System.nanoTime();
+                                if (before - begin >= 0 && now - end < 0) {
+                                    if (isLarge) {
+                                        largeCalls.incrementAndGet();
+                                    } else {
+                                        times.recordValue(now - before);
+                                    }
+                                }
+                                before = now;
+                            }
+                        } catch (Exception e) {
+                            failures.add(e);
+                        } finally {
+                            done.countDown();
+                        }
+                    });
+                }
+                done.await();
+            }
+            if (!failures.isEmpty()) {
+                throw new IOException(what, failures.peek());
+            }
+            note(what + "p50, us", times.getValueAtPercentile(50) / 1000.0);
+            note(what + "p99, us", times.getValueAtPercentile(99) / 1000.0);
+            note(what + "long calls/s", largeCalls.get() * 1e9 / MEASURED_NANOS);
         }
 
         private void measure(String what, Found request, int clients, int underWay) throws Exception {
@@ -656,7 +730,7 @@ final class Calls {
 
         /** The memory that a server keeps for a client that is connected and has made a call. */
         private void idle() throws Exception {
-            Found request = Found.newBuilder().setValue(ByteString.copyFrom(new byte[64])).build();
+            Found request = request(64);
             long before = ask("heap");
             List<Caller> callers = new ArrayList<>();
             for (int i = 0; i < IDLE_CLIENTS; i++) {

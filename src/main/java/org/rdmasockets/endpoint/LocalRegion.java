@@ -118,15 +118,30 @@ public final class LocalRegion implements AutoCloseable {
      * @throws IllegalStateException if the region is closed
      */
     public void put(long at, byte[] from, int size) {
+        put(at, from, 0, size);
+    }
+
+    /**
+     * Copies bytes into this, as {@link #put(long, byte[], int)}.
+     *
+     * @param at where the first byte goes
+     * @param from the bytes
+     * @param begin the first of them
+     * @param size how many of them
+     * @throws IndexOutOfBoundsException if there are not so many, or they do not fit
+     * @throws RegionBusyException if an operation in progress reads or writes there
+     * @throws IllegalStateException if the region is closed
+     */
+    public void put(long at, byte[] from, int begin, int size) {
         Objects.checkFromIndexSize(at, size, length);
-        Objects.checkFromIndexSize(0, size, from.length);
+        Objects.checkFromIndexSize(begin, size, from.length);
         if (size == 0) {
             return;
         }
         StackRoom.ensure();
         RangeLocks.Hold hold = block.locks.acquire(offset + at, size, true, "copy");
         try {
-            MemorySegment.copy(from, 0, memory(), ValueLayout.JAVA_BYTE, at, size);
+            MemorySegment.copy(from, begin, memory(), ValueLayout.JAVA_BYTE, at, size);
         } finally {
             hold.release();
         }

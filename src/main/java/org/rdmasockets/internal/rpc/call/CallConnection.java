@@ -33,6 +33,7 @@ abstract class CallConnection {
     private int further;
     /** Why it is over; null while it is not. */
     private volatile IOException failure;
+    private final ArrivingParts parts = new ArrivingParts(this);
     /** Made before it is needed. */
     private final Runnable end = this::end;
 
@@ -51,9 +52,19 @@ abstract class CallConnection {
         return failure;
     }
 
+    /** Messages that come in parts, and are not whole. */
+    final ArrivingParts parts() {
+        return parts;
+    }
+
+    /** The longest message that this end takes. */
+    final int maxMessage() {
+        return maxMessage;
+    }
+
     /** A HELLO with this end's limits. */
     final Frame hello(byte[] identity) {
-        Frame frame = new Frame(Frame.HELLO, Frame.NUMBERED, 0, identity);
+        Frame frame = new Frame(Frame.HELLO, Frame.NUMBERED | Frame.TAKES_PARTS, 0, identity);
         frame.code = VERSION;
         frame.value = maxMessage;
         frame.number = WINDOW;
@@ -70,6 +81,7 @@ abstract class CallConnection {
         }
         peerMaxMessage = frame.value;
         peerWindow = frame.number;
+        carrier.useParts(frame.has(Frame.TAKES_PARTS), parts);
         return frame;
     }
 
@@ -102,6 +114,10 @@ abstract class CallConnection {
             case Frame.WINDOW -> call.roomArrived(frame.value);
             case Frame.CANCEL -> cancelArrived(call, frame);
             default -> {
+                if (frame.lacksMessage) {
+                    call.finish(Code.RESOURCE_EXHAUSTED, ArrivingParts.DROPPED, null, null);
+                    return;
+                }
                 if (frame.has(Frame.HEADERS)) {
                     call.headersArrived(frame.metadata);
                 }
@@ -249,6 +265,7 @@ abstract class CallConnection {
         try {
             carrier.close();
         } finally {
+            parts.close();
             onFailed(failure);
         }
     }
@@ -309,6 +326,16 @@ abstract class CallConnection {
 
     /** So many bytes more, or fewer, have arrived and wait. A client's requests and windows bound them. */
     void onHeld(long bytes) {}
+
+    /** Whether far too much has arrived and waits. */
+    boolean isFull() {
+        return false;
+    }
+
+    /** Whether parts of a message for a call are of use. */
+    boolean awaitsParts(int call) {
+        return true;
+    }
 
     /** A further message of a call has arrived. */
     void onMessage(CallStream call) {}

@@ -46,7 +46,10 @@ public final class CallServer implements AutoCloseable {
     /** Calls of whose request nothing of use has come, and since when, oldest first; guarded by itself. */
     private final Map<CallStream, Long> silent = new LinkedHashMap<>();
     private final Set<CallStream> running = ConcurrentHashMap.newKeySet();
-    private final AtomicLong heldBytes = new AtomicLong();
+    /** Bytes that have arrived or are to go, and wait. */
+    final AtomicLong heldBytes = new AtomicLong();
+    /** When slow messages were looked for. */
+    private final AtomicLong droppedNanos = new AtomicLong(System.nanoTime());
     /** Where failures of methods are told. */
     final LimitedLog failures = new LimitedLog(LOG);
     private final CountDownLatch ended = new CountDownLatch(1);
@@ -347,6 +350,21 @@ public final class CallServer implements AutoCloseable {
 
     /** Whether more is held than a limit, by the connection's address, too; but no address goes on beyond twice all. */
     private boolean isOverdrawn(ServerConnection connection, long limit) {
+        return isBeyond(connection, limit) && (!dropSlow() || isBeyond(connection, limit));
+    }
+
+    /** Drops messages that come too slowly while others want their room; false if that was tried just now. */
+    private boolean dropSlow() {
+        long now = System.nanoTime();
+        long last = droppedNanos.get();
+        boolean due = now - last >= SILENT_NANOS / 4 && droppedNanos.compareAndSet(last, now);
+        if (due) {
+            connections.forEach(connection -> connection.parts().dropSlow(now));
+        }
+        return due;
+    }
+
+    private boolean isBeyond(ServerConnection connection, long limit) {
         long all = heldBytes.get();
         long most = settings.maxHeldBytes();
         return all > limit && (connection.part.held.get() > most / LITTLE_PART || all > 2 * most);

@@ -55,6 +55,16 @@ public interface Carrier extends AutoCloseable {
         // Nothing is held.
     }
 
+    /** Both ends have greeted: whether the peer takes parts of messages, and where those go that it sends. */
+    default void useParts(boolean peerTakesParts, ArrivingParts arriving) {
+        // Each message goes as a whole.
+    }
+
+    /** Whether the message of a frame goes in parts, unless the deadline of its sender is over at once. */
+    default boolean goesInParts(Frame frame) {
+        return false;
+    }
+
     /** The name of the device or protocol that leads to the peer. */
     String transport();
 

@@ -181,7 +181,13 @@ public final class ClientConnection extends CallConnection {
         call.sentWithCall(start.message(), start.last());
         if (!sendOrFail(frame, call, untilNanos)) {
             over(call);
+            if (carrier().goesInParts(frame)) {
+                sendSoon(new Frame(Frame.CANCEL, 0, call.id)); // parts may have gone
+            }
             return false;
+        }
+        if (call.code() >= 0 && carrier().goesInParts(frame)) {
+            sendSoon(new Frame(Frame.CANCEL, 0, call.id)); // the first word of that has overtaken the call
         }
         if (failure() != null) {
             lose(call, failure());
@@ -454,8 +460,14 @@ public final class ClientConnection extends CallConnection {
         over(call);
     }
 
+    @Override
+    boolean awaitsParts(int call) {
+        return calls.containsKey(call);
+    }
+
     private void over(CallStream call) {
         if (calls.remove(call.id) != null) {
+            parts().drop(call.id); // after the removal: pairs with awaitsParts
             places.release();
             if (call.isListened()) {
                 synchronized (turns) {

@@ -29,7 +29,7 @@ public final class EndpointCarrier implements Carrier {
     private static final int FIRST_BYTES = 256;
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
     /** How long a peer may take nothing. */
-    private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
+    static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final RdmaEndpoint endpoint;
     private final String transport;
@@ -47,6 +47,10 @@ public final class EndpointCarrier implements Carrier {
     private final Object batch = new Object();
     /** The rest of the message that came last; the reader only. */
     private ByteBuffer arrived = NOTHING;
+    /** Where parts of messages go that come; null before the greetings. The reader only. */
+    private ArrivingParts parts;
+    /** Sends parts; null if the peer takes none. */
+    private volatile PartSender partSender;
     /** The last long message, and its memory while it is on its way after its sender has left; null otherwise. */
     private Pending<?> longPending;
     private LocalRegion longRegion;
@@ -114,6 +118,10 @@ public final class EndpointCarrier implements Carrier {
     @Override
     public void send(Frame frame, long deadlineNanos) throws IOException {
         int size = frame.size();
+        if (goesInParts(frame, size) && !isOver(deadlineNanos)) {
+            sendInParts(frame, deadlineNanos);
+            return;
+        }
         if (!sendLock.tryLock()) {
             if (gather(frame, size)) {
                 return; // the thread that has the lock flushes then: pairs with flush
@@ -145,6 +153,35 @@ public final class EndpointCarrier implements Carrier {
         } finally {
             sendLock.unlock();
         }
+    }
+
+    @Override
+    public void useParts(boolean peerTakesParts, ArrivingParts arriving) {
+        parts = arriving;
+        partSender = peerTakesParts ? new PartSender(endpoint) : null;
+    }
+
+    @Override
+    public boolean goesInParts(Frame frame) {
+        return goesInParts(frame, frame.size());
+    }
+
+    /** The frame without its message is to be a short one. */
+    private boolean goesInParts(Frame frame, int size) {
+        return size > PartSender.PIECE_BYTES && partSender != null && frame.message != null
+                && size - frame.message.length <= SLOT_BYTES;
+    }
+
+    private void sendInParts(Frame frame, long deadlineNanos) throws IOException {
+        long begun = System.nanoTime();
+        int number;
+        try {
+            number = partSender.send(frame, deadlineNanos);
+        } catch (EndpointException | IllegalStateException e) { // its memory is closed with it
+            throw notSent("the connection is closed", e);
+        }
+        send(frame.behindParts(number, TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begun)),
+                deadlineNanos);
     }
 
     /** Frames of other calls may be lost: a thread with stack to spare ends the connection. */
@@ -245,9 +282,13 @@ public final class EndpointCarrier implements Carrier {
                 : Math.clamp(deadlineNanos - System.nanoTime(), 0, STALL_NANOS);
     }
 
+    private static boolean isOver(long deadlineNanos) {
+        return deadlineNanos != Long.MAX_VALUE && deadlineNanos - System.nanoTime() <= 0;
+    }
+
     /** The failure after such a time. */
-    private static IOException late(long deadlineNanos) {
-        return deadlineNanos != Long.MAX_VALUE && deadlineNanos - System.nanoTime() <= 0
+    static IOException late(long deadlineNanos) {
+        return isOver(deadlineNanos)
                 ? new SocketTimeoutException("there was no room in time")
                 : new IOException("the peer has taken nothing for " + TimeUnit.NANOSECONDS.toSeconds(STALL_NANOS)
                         + " s");
@@ -259,9 +300,13 @@ public final class EndpointCarrier implements Carrier {
                 throw late(deadlineNanos);
             }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new InterruptedIOException("interrupted before a frame was sent");
+            throw interrupted();
         }
+    }
+
+    static InterruptedIOException interrupted() {
+        Thread.currentThread().interrupt();
+        return new InterruptedIOException("interrupted before a frame was sent");
     }
 
     private static void await(Pending<?> before, long deadlineNanos) throws IOException {
@@ -326,15 +371,20 @@ public final class EndpointCarrier implements Carrier {
     @Override
     public Frame receive(long deadlineNanos) throws IOException {
         Frame next = poll(false);
-        if (next != null) {
-            return next;
+        boolean late = false;
+        while (next == null) {
+            if (late) {
+                throw new SocketTimeoutException("only parts of a message have come in time");
+            }
+            try (Message message = deadlineNanos == Long.MAX_VALUE ? endpoint.receive()
+                    : endpoint.receive(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())))) {
+                next = firstOf(message);
+            } catch (IllegalStateException e) {
+                throw new IOException("the connection is closed", e);
+            }
+            late = isOver(deadlineNanos);
         }
-        try (Message message = deadlineNanos == Long.MAX_VALUE ? endpoint.receive()
-                : endpoint.receive(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())))) {
-            return firstOf(message);
-        } catch (IllegalStateException e) {
-            throw new IOException("the connection is closed", e);
-        }
+        return next;
     }
 
     @Override
@@ -354,15 +404,28 @@ public final class EndpointCarrier implements Carrier {
         endpoint.wakeup();
     }
 
+    /** Null if it was a part. */
     private Frame firstOf(Message message) throws ProtocolViolation {
         arrived = ByteBuffer.wrap(message.toArray());
         return nextArrived();
     }
 
     private Frame nextArrived() throws ProtocolViolation {
+        if (parts != null && Frame.isPart(arrived)) {
+            parts.add(arrived);
+            arrived = NOTHING;
+            return null;
+        }
         Frame frame = Frame.decodeNext(arrived);
         if (!arrived.hasRemaining()) {
             arrived = NOTHING; // it may have been long
+        }
+        if (parts != null) {
+            if (frame.has(Frame.IN_PARTS)) {
+                parts.finish(frame);
+            } else if (frame.kind == Frame.CANCEL || frame.has(Frame.LAST)) {
+                parts.drop(frame.call);
+            }
         }
         return frame;
     }

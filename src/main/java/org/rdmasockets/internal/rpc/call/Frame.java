@@ -43,6 +43,11 @@ public final class Frame {
     static final int GOAWAY = 6;
     /** The client has all answers below what it says is answered. */
     static final int ANSWERED = 7;
+    /**
+     * Some bytes of a long message of a call, by themselves. Value = a number that the sender gives the message, and in
+     * its lower half the message's length. The frame of the message follows the last part, with IN_PARTS.
+     */
+    static final int PART = 8;
 
     /** The sender says no more in this call. */
     static final int LAST = 1;
@@ -56,7 +61,13 @@ public final class Frame {
     static final int REPEAT = 16;
     /** The call was refused before anything was done. */
     static final int NOT_BEGUN = 32;
-    private static final int ALL_FLAGS = 63;
+    /** The message has come before, in parts; here is its number. */
+    static final int IN_PARTS = 64;
+    /** Of a PART: the first of its message. */
+    static final int BEGINS = HEADERS;
+    /** Of a HELLO: the sender takes messages in parts. */
+    static final int TAKES_PARTS = REPEAT;
+    private static final int ALL_FLAGS = 127;
 
     /** The longest block of metadata. */
     public static final int MAX_METADATA = 16 << 10;
@@ -68,7 +79,7 @@ public final class Frame {
     /** Where a frame says how long it is, when another follows in the same message: an unsigned short. */
     static final int LENGTH_OFFSET = 22;
 
-    private static final int FIXED_BYTES = 24;
+    static final int FIXED_BYTES = 24;
     private static final int NUMBER_BYTES = 16;
     private static final byte[] NOTHING = {};
 
@@ -83,6 +94,8 @@ public final class Frame {
     byte[] metadata;
     /** Null unless HAS_MESSAGE. */
     byte[] message;
+    /** The message has come in parts, and was dropped here. */
+    boolean lacksMessage;
     /** The text, while this is encoded. */
     private byte[] textBytes = NOTHING;
 
@@ -95,6 +108,25 @@ public final class Frame {
     Frame(int kind, int flags, int call, byte[] message) {
         this(kind, message == null ? flags : flags | HAS_MESSAGE, call);
         this.message = message;
+    }
+
+    /** The same frame behind the parts of its message, which has such a number, so many microseconds later. */
+    Frame behindParts(int messageNumber, long micros) {
+        Frame frame = new Frame(kind, flags | IN_PARTS, call, ByteBuffer.allocate(Integer.BYTES).putInt(messageNumber)
+                .array());
+        frame.code = code;
+        frame.value = kind == CALL && value > 0 ? Math.max(1, value - micros) : value;
+        frame.number = number;
+        frame.answered = answered;
+        frame.text = text;
+        frame.metadata = metadata;
+        return frame;
+    }
+
+    /** Whether a part begins here, which goes up to the end. */
+    static boolean isPart(ByteBuffer from) {
+        int at = from.position();
+        return from.remaining() >= FIXED_BYTES && from.get(at) == PART && from.getLong(at + 16) == 0;
     }
 
     boolean has(int flag) {

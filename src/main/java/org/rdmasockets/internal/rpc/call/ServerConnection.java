@@ -240,7 +240,7 @@ final class ServerConnection extends CallConnection {
             }
         }
         boolean left = leaving;
-        String why = left ? "the server is shutting down" : lackFor(call);
+        String why = left ? "the server is shutting down" : frame.lacksMessage ? ArrivingParts.DROPPED : lackFor(call);
         if (why != null) {
             Frame refusal = refusal(call, left ? Code.UNAVAILABLE : Code.RESOURCE_EXHAUSTED, why, Frame.NOT_BEGUN);
             if (call.remembered == null) {
@@ -445,12 +445,12 @@ final class ServerConnection extends CallConnection {
     }
 
     /**
-     * Sends the end of a call. The reader waits for room only for clients that take nothing and have more calls than
+     * Sends the end of a call. A long one goes in parts, which take their time, as one that finds no room. The reader waits for room only for clients that take nothing and have more calls than
      * they may; others may be sending calls. Answers that wait count as held; a client that lets too many wait
      * has no further call.
      */
     private void reply(Frame frame) {
-        if (sendOrFail(frame, null, System.nanoTime())) {
+        if (!carrier().goesInParts(frame) && sendOrFail(frame, null, System.nanoTime())) {
             return;
         }
         boolean begun = false;
@@ -478,6 +478,7 @@ final class ServerConnection extends CallConnection {
         } finally {
             late.decrementAndGet();
             server.held(this, -bytes);
+            closeIfDone();
         }
     }
 
@@ -568,7 +569,7 @@ final class ServerConnection extends CallConnection {
      * shutdown were refused meanwhile.
      */
     private void closeIfDone() {
-        if (graceOver && calling.get() == 0) {
+        if (graceOver && calling.get() == 0 && late.get() == 0) {
             flushSoon();
             fail(new IOException("the server is shut down"));
         }
@@ -577,6 +578,11 @@ final class ServerConnection extends CallConnection {
     @Override
     void onHeld(long bytes) {
         server.held(this, bytes);
+    }
+
+    @Override
+    boolean isFull() {
+        return server.isFull(this);
     }
 
     @Override

@@ -1,0 +1,412 @@
+package org.rdmasockets.internal.rpc.call;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.endpoint.Message;
+import org.rdmasockets.endpoint.RdmaEndpoint;
+import org.rdmasockets.endpoint.RdmaEndpointServer;
+import org.rdmasockets.rpc.RpcClient;
+import org.rdmasockets.rpc.RpcException;
+import org.rdmasockets.rpc.RpcOptions;
+import org.rdmasockets.rpc.RpcStatus;
+
+/** Long messages go in parts, which take turns, and short frames go between; a receiver bounds what is not whole. */
+@Timeout(value = 2, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class PartsTest {
+    private static final Duration LIMIT = Duration.ofSeconds(40);
+    private static final int LONG_BYTES = 1 << 20;
+    private static final int PART_BYTES = 8000;
+    private static final byte[] PING = {1, 2, 3};
+
+    private static InetSocketAddress anyPort() {
+        return new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    }
+
+    private static long soon() {
+        return System.nanoTime() + LIMIT.toNanos();
+    }
+
+    private static Frame message(int call, int length) {
+        byte[] bytes = new byte[length];
+        new Random(call).nextBytes(bytes);
+        return new Frame(Frame.MESSAGE, Frame.LAST, call, bytes);
+    }
+
+    // The sender.
+
+    /** A carrier whose peer is this test, which looks at each frame as it comes and takes none before it wants to. */
+    private static final class Dialled implements AutoCloseable {
+        private final RdmaEndpointServer server = RdmaEndpoint.builder().listen(anyPort());
+        private final EndpointCarrier carrier;
+        private final RdmaEndpoint peer;
+
+        Dialled(boolean takesParts) throws IOException {
+            carrier = (EndpointCarrier) EndpointCarrier.connect(server.localAddress(), LONG_BYTES, LIMIT.toNanos());
+            peer = server.accept();
+            carrier.useParts(takesParts, null);
+        }
+
+        /** Sends on a thread that waits soon, for room at the peer. */
+        void sendAndWait(Frame frame) throws Exception {
+            Thread sender = Thread.ofPlatform().daemon().start(() -> {
+                try {
+                    carrier.send(frame, Long.MAX_VALUE);
+                } catch (IOException e) {
+                    return; // the test is over
+                }
+            });
+            Await.until("the sender waits", () -> sender.getState() == Thread.State.WAITING
+                    || sender.getState() == Thread.State.TIMED_WAITING, sender::getState);
+        }
+
+        /** The frames that come until one that ends it. */
+        List<Frame> take(int kind, int call) throws IOException {
+            List<Frame> all = new ArrayList<>();
+            while (true) {
+                try (Message message = peer.receive(LIMIT)) {
+                    ByteBuffer bytes = ByteBuffer.wrap(message.toArray());
+                    while (bytes.hasRemaining()) {
+                        all.add(decode(bytes));
+                    }
+                }
+                if (all.getLast().kind == kind && all.getLast().call == call) {
+                    return all;
+                }
+            }
+        }
+
+        private static Frame decode(ByteBuffer bytes) throws ProtocolViolation {
+            if (!Frame.isPart(bytes)) {
+                return Frame.decodeNext(bytes);
+            }
+            Frame part = new Frame(Frame.PART, 0, bytes.getInt(4), Arrays.copyOfRange(bytes.array(), 24,
+                    bytes.limit()));
+            bytes.position(bytes.limit());
+            return part;
+        }
+
+        @Override
+        public void close() {
+            carrier.close();
+            peer.close();
+            server.close();
+        }
+    }
+
+    private static int indexOf(List<Frame> frames, int kind, int call) {
+        for (int i = 0; i < frames.size(); i++) {
+            if (frames.get(i).kind == kind && frames.get(i).call == call) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    private static byte[] joined(List<Frame> frames, int call) {
+        ByteBuffer whole = ByteBuffer.allocate(LONG_BYTES);
+        frames.stream().filter(frame -> frame.kind == Frame.PART && frame.call == call)
+                .forEach(frame -> whole.put(frame.message));
+        return whole.array();
+    }
+
+    @Test
+    void longMessagesTakeTurnsAndAShortOneGoesBetween() throws Exception {
+        try (Dialled dialled = new Dialled(true)) {
+            dialled.sendAndWait(message(1, LONG_BYTES));
+            dialled.sendAndWait(message(2, LONG_BYTES));
+            dialled.carrier.send(message(3, 64), Long.MAX_VALUE); // returns, although the peer takes nothing
+            List<Frame> all = new ArrayList<>(dialled.take(Frame.MESSAGE, 1));
+            if (indexOf(all, Frame.MESSAGE, 2) < 0) {
+                all.addAll(dialled.take(Frame.MESSAGE, 2));
+            }
+            int ahead = 32 + 8 + 8 + 1; // the buffers of the peer, and the slots of two messages
+            int shortOne = indexOf(all, Frame.MESSAGE, 3);
+            assertTrue(shortOne >= 0 && shortOne <= ahead, "the short one is number " + shortOne);
+            int end = Math.min(indexOf(all, Frame.MESSAGE, 1), indexOf(all, Frame.MESSAGE, 2));
+            int second = indexOf(all, Frame.PART, 2);
+            assertTrue(second > 0 && second <= ahead, "the second long one begins at " + second);
+            assertNotEquals(-1, indexOf(all.subList(second, end), Frame.PART, 1), "then the first one goes on");
+            assertArrayEquals(message(1, LONG_BYTES).message, joined(all, 1));
+            assertArrayEquals(message(2, LONG_BYTES).message, joined(all, 2));
+        }
+    }
+
+    @Test
+    void aPeerThatTakesNoPartsGetsWholeMessages() throws Exception {
+        try (Dialled dialled = new Dialled(false)) {
+            dialled.sendAndWait(message(1, LONG_BYTES));
+            List<Frame> all = dialled.take(Frame.MESSAGE, 1);
+            assertEquals(1, all.size());
+            assertArrayEquals(message(1, LONG_BYTES).message, all.getFirst().message);
+        }
+    }
+
+    /** Nothing of it counts; the next one goes. */
+    @Test
+    void aMessageWhoseTimeIsOverInTheMiddleWasNotSent() throws Exception {
+        try (Dialled dialled = new Dialled(true)) {
+            assertThrows(SocketTimeoutException.class, () -> dialled.carrier.send(message(1, LONG_BYTES),
+                    System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(50)));
+            dialled.sendAndWait(message(2, LONG_BYTES));
+            List<Frame> all = dialled.take(Frame.MESSAGE, 2);
+            assertEquals(-1, indexOf(all, Frame.MESSAGE, 1));
+            assertArrayEquals(message(2, LONG_BYTES).message, joined(all, 2));
+        }
+    }
+
+    // The receiver.
+
+    private static CallServer serve(AtomicInteger begun, long maxHeldBytes) throws IOException {
+        CallServer.Settings usual = CallServer.Settings.DEFAULT;
+        return CallServer.over(EndpointCarrier.listen(anyPort(), LONG_BYTES), name -> new CallMethod.Begun(call -> {
+            begun.incrementAndGet();
+            call.finish(Code.OK, "", null, call.poll());
+        }, false), new CallServer.Settings(LONG_BYTES, usual.maxCalls(), usual.maxCallsPerConnection(),
+                usual.maxConnections(), maxHeldBytes, usual.memoryBytes(), usual.memoryNanos()));
+    }
+
+    private static Carrier greeted(CallServer server) throws IOException {
+        Carrier carrier = EndpointCarrier.connect(server.localAddress(), LONG_BYTES, LIMIT.toNanos());
+        Frame hello = new Frame(Frame.HELLO, Frame.NUMBERED, 0,
+                new byte[ClientConnection.IDENTITY_BYTES + Long.BYTES]);
+        hello.code = CallConnection.VERSION;
+        hello.value = LONG_BYTES;
+        hello.number = CallConnection.WINDOW;
+        carrier.send(hello, Long.MAX_VALUE);
+        assertEquals(Frame.HELLO, carrier.receive(soon()).kind);
+        return carrier;
+    }
+
+    private static Frame part(int number, int call, int whole, int flags, byte... bytes) {
+        Frame part = new Frame(Frame.PART, flags, call, bytes);
+        part.value = (long) number << 32 | whole;
+        return part;
+    }
+
+    private static Frame first(int number, int call, int whole) {
+        return part(number, call, whole, Frame.BEGINS, new byte[PART_BYTES]);
+    }
+
+    private static Frame behind(int number, int call) {
+        Frame frame = new Frame(Frame.CALL, Frame.LAST | Frame.IN_PARTS, call, ByteBuffer.allocate(4).putInt(number)
+                .array());
+        frame.text = "echo";
+        return frame;
+    }
+
+    private static void assertAnswers(Carrier carrier, int call) throws IOException {
+        Frame ping = new Frame(Frame.CALL, Frame.LAST, call, PING);
+        ping.text = "echo";
+        carrier.send(ping, Long.MAX_VALUE);
+        Frame answer = carrier.receive(soon());
+        assertEquals(Code.OK, answer.code, answer::toString);
+        assertEquals(call, answer.call);
+    }
+
+    private static void sendAll(Carrier carrier, Frame... frames) throws IOException {
+        for (Frame frame : frames) {
+            carrier.send(frame, Long.MAX_VALUE);
+        }
+    }
+
+    private static void awaitHeld(CallServer server, long bytes) throws Exception {
+        Await.until("the server holds " + bytes, () -> server.heldBytes.get() == bytes, server.heldBytes::get);
+    }
+
+    @Test
+    void partsOfSeveralMessagesOfOneCallMakeEachWhole() throws Exception {
+        AtomicInteger begun = new AtomicInteger();
+        try (CallServer server = serve(begun, LONG_BYTES); Carrier carrier = greeted(server)) {
+            sendAll(carrier, part(1, 7, 3, Frame.BEGINS, PING[0]), part(-2, 8, 2, Frame.BEGINS, PING[2]),
+                    part(1, 7, 3, 0, PING[1], PING[2]), part(-2, 8, 2, 0, PING[0]), behind(-2, 8), behind(1, 7));
+            assertArrayEquals(new byte[] {PING[2], PING[0]}, carrier.receive(soon()).message);
+            assertArrayEquals(PING, carrier.receive(soon()).message);
+            awaitHeld(server, 0);
+        }
+    }
+
+    /** A message that its client gives up, or that cannot be kept, costs its call; all else goes on. */
+    @Test
+    void aMessageThatIsGivenUpIsDroppedAndItsCallNeverBegins() throws Exception {
+        AtomicInteger begun = new AtomicInteger();
+        try (CallServer server = serve(begun, LONG_BYTES); Carrier carrier = greeted(server)) {
+            sendAll(carrier, first(1, 7, LONG_BYTES), new Frame(Frame.CANCEL, 0, 7), part(1, 7, LONG_BYTES, 0, PING));
+            assertAnswers(carrier, 8);
+            awaitHeld(server, 0);
+            sendAll(carrier, behind(1, 7));
+            Frame refusal = carrier.receive(soon());
+            assertEquals(Code.RESOURCE_EXHAUSTED, refusal.code, refusal::toString);
+            assertTrue(refusal.call == 7 && refusal.has(Frame.NOT_BEGUN), refusal::toString);
+            assertEquals(1, begun.get(), "calls that have begun");
+        }
+    }
+
+    /** By what has come, whatever is announced; beyond the bound they go, at once with the connection. */
+    @Test
+    void messagesThatAreNotWholeAreBounded() throws Exception {
+        AtomicInteger begun = new AtomicInteger();
+        try (CallServer server = serve(begun, LONG_BYTES); Carrier honest = greeted(server)) {
+            long one = 32 * PART_BYTES + 256;
+            try (Carrier stranger = greeted(server)) {
+                sendAll(stranger, first(0, 0, LONG_BYTES));
+                awaitHeld(server, one);
+                for (int i = 1; i < 20; i++) {
+                    sendAll(stranger, first(i, i, LONG_BYTES));
+                }
+                sendAll(stranger, behind(19, 19)); // is answered: a message is refused, and not the connection
+                assertEquals(Code.RESOURCE_EXHAUSTED, stranger.receive(soon()).code);
+                assertTrue(server.heldBytes.get() < 2 * LONG_BYTES + one, server.heldBytes::toString);
+                // They do not grow, and have had their second: those that want their room get it.
+                Await.until("another one has room", () -> {
+                    sendAll(honest, first(1, 1, PART_BYTES), behind(1, 1));
+                    return honest.receive(soon()).code == Code.OK;
+                });
+                sendAll(stranger, first(50, 50, LONG_BYTES));
+                assertAnswers(stranger, 51);
+                assertEquals(one, server.heldBytes.get());
+            }
+            awaitHeld(server, 0);
+        }
+    }
+
+    private static Map<String, List<Frame>> violations() {
+        Map<String, List<Frame>> all = new LinkedHashMap<>();
+        Frame begins = part(1, 5, 10, Frame.BEGINS, PING);
+        all.put("more than the limit", List.of(part(1, 5, LONG_BYTES + 1, Frame.BEGINS, PING)));
+        all.put("a length below nothing", List.of(part(1, 5, -1, Frame.BEGINS, PING)));
+        all.put("a part that is longer than its message", List.of(part(1, 5, 2, Frame.BEGINS, PING)));
+        all.put("a part beyond the end", List.of(begins, part(1, 5, 10, 0, new byte[8])));
+        all.put("a part without bytes", List.of(part(1, 5, 10, Frame.BEGINS)));
+        all.put("another length", List.of(begins, part(1, 5, 11, 0, PING)));
+        all.put("another call", List.of(begins, part(1, 6, 10, 0, PING)));
+        all.put("a number twice", List.of(begins, begins));
+        all.put("a part that ends its call", List.of(part(1, 5, 10, Frame.LAST, PING)));
+        all.put("a frame behind half a message", List.of(begins, behind(1, 5)));
+        all.put("a frame of another call", List.of(part(1, 5, 3, Frame.BEGINS, PING), behind(1, 6)));
+        all.put("a frame without a number", List.of(new Frame(Frame.CALL, Frame.IN_PARTS, 5, PING)));
+        return all;
+    }
+
+    @Test
+    void aViolationEndsItsConnectionOnly() throws Exception {
+        try (CallServer server = serve(new AtomicInteger(), LONG_BYTES); Carrier honest = greeted(server)) {
+            int call = 0;
+            for (Map.Entry<String, List<Frame>> one : violations().entrySet()) {
+                try (Carrier carrier = greeted(server)) {
+                    for (Frame frame : one.getValue()) {
+                        carrier.send(frame, Long.MAX_VALUE);
+                    }
+                    IOException end = assertThrows(IOException.class, () -> carrier.receive(soon()), one.getKey());
+                    assertNotEquals(SocketTimeoutException.class, end.getClass(), one.getKey());
+                }
+                assertAnswers(honest, ++call);
+                awaitHeld(server, 0);
+            }
+        }
+    }
+
+    /** A connection that applies nothing, and counts what is held. */
+    private static final class Counting extends CallConnection {
+        private final AtomicLong held = new AtomicLong();
+
+        Counting(Carrier carrier) {
+            super(carrier, LONG_BYTES);
+            carrier.useParts(true, parts());
+        }
+
+        @Override
+        void onHeld(long bytes) {
+            held.addAndGet(bytes);
+        }
+
+        @Override
+        boolean await(CallStream call, int what, long untilNanos) {
+            return false;
+        }
+
+        @Override
+        void applyOther(Frame frame) {}
+
+        @Override
+        void lastArrived(CallStream call, Frame frame) {}
+
+        @Override
+        void cancelArrived(CallStream call, Frame frame) {}
+
+        @Override
+        void notSent(CallStream call) {}
+
+        @Override
+        void onFailed(IOException reason) {}
+    }
+
+    /** Else a peer that sends parts without end would keep a thread from its deadline. */
+    @Test
+    void partsThatComeKeepNoReceiverBeyondItsTime() throws Exception {
+        try (Carrier.Listener listener = EndpointCarrier.listen(anyPort(), LONG_BYTES);
+                Carrier sender = EndpointCarrier.connect(listener.localAddress(), LONG_BYTES, LIMIT.toNanos());
+                Carrier receiver = listener.accept()) {
+            Counting connection = new Counting(receiver);
+            sendAll(sender, first(1, 1, 2 * PART_BYTES), part(1, 1, 2 * PART_BYTES, 0, new byte[PART_BYTES]),
+                    behind(1, 1));
+            long now = System.nanoTime();
+            assertThrows(SocketTimeoutException.class, () -> receiver.receive(now));
+            assertEquals(2 * PART_BYTES, receiver.receive(soon()).message.length);
+            assertEquals(0, connection.held.get());
+        }
+    }
+
+    /** The server is told so, and never sees the call. */
+    @Test
+    void aCallWhoseTimeIsOverInTheMiddleEndsByThat() throws Exception {
+        try (Carrier.Listener listener = EndpointCarrier.listen(anyPort(), LONG_BYTES)) {
+            CompletableFuture<Counting> server = new CompletableFuture<>();
+            Thread.ofPlatform().daemon().start(() -> {
+                try {
+                    Carrier carrier = listener.accept();
+                    carrier.receive(soon());
+                    Frame hello = new Frame(Frame.HELLO, Frame.NUMBERED | Frame.TAKES_PARTS, 0, new byte[Long.BYTES]);
+                    hello.code = CallConnection.VERSION;
+                    hello.value = LONG_BYTES;
+                    hello.number = CallConnection.WINDOW;
+                    hello.answered = 10;
+                    carrier.send(hello, Long.MAX_VALUE);
+                    server.complete(new Counting(carrier));
+                } catch (IOException e) {
+                    server.completeExceptionally(e);
+                }
+            });
+            try (RpcClient client = RpcClient.builder().connect(listener.localAddress());
+                    Carrier carrier = server.get(LIMIT.toSeconds(), TimeUnit.SECONDS).carrier()) {
+                RpcException end = assertThrows(RpcException.class, () -> client.call("echo", new byte[LONG_BYTES],
+                        RpcOptions.DEFAULT.timeout(Duration.ofMillis(50))));
+                assertEquals(RpcStatus.DEADLINE_EXCEEDED, end.status(), end::toString);
+                assertEquals(Frame.CANCEL, carrier.receive(soon()).kind);
+                assertEquals(0, server.get().held.get());
+            }
+        }
+    }
+}
