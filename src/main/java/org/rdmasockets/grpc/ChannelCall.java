@@ -40,6 +40,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private static final String WAITING_STUB = "io.grpc.stub.ClientCalls$ThreadlessExecutor";
     /** How often a platform thread that waits looks whether it was interrupted, which wakes no wait of a call. */
     private static final Duration INTERRUPT_LOOK = Duration.ofMillis(50);
+    /** A longer message may go in parts, which a thread sends that may wait. */
+    private static final int AT_ONCE_BYTES = 8 << 10;
     private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
     private static final Status NO_ROOM = Status.INTERNAL.withDescription("no memory or stack for the call");
 
@@ -363,6 +365,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private boolean makeAtOnce(RpcOptions how) throws RpcException {
         String name = method.getFullMethodName();
         if (unary) {
+            if (request().length > AT_ONCE_BYTES) {
+                return false;
+            }
             pending = channel.client.tryBegin(name, request(), how, this::onPendingEnd);
         } else {
             stream = channel.client.tryOpen(name, how, this::news);
@@ -577,7 +582,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         try {
             if (next == null) {
                 open.halfClose();
-            } else if (open.trySend(next)) {
+            } else if (next.length <= AT_ONCE_BYTES && open.trySend(next)) {
                 sent = true;
             } else {
                 Thread.ofVirtual().name("rdma-grpc-send").start(() -> sendAll(open));
