@@ -177,7 +177,9 @@ public final class EndpointCarrier implements Carrier {
         int number;
         try {
             number = partSender.send(frame, deadlineNanos);
-        } catch (EndpointException | IllegalStateException e) { // its memory is closed with it
+        } catch (EndpointException e) {
+            throw notSent(e.getMessage(), e);
+        } catch (IllegalStateException e) { // its memory is closed with it
             throw notSent("the connection is closed", e);
         }
         send(frame.behindParts(number, TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begun)),
