@@ -270,7 +270,8 @@ final class Calls {
     }
 
     private static RpcServer.Builder rpc() {
-        return RpcServer.builder().maxMessage(MOST_BYTES).unary("echo", (request, call) -> Found.parseFrom(request).toByteArray())
+        return RpcServer.builder().maxMessage(MOST_BYTES)
+                .unary("echo", (request, call) -> Found.parseFrom(request).toByteArray())
                 .streaming("many", call -> {
                     Found request = Found.parseFrom(call.receive());
                     for (int i = 0; i < STREAMED; i++) {
