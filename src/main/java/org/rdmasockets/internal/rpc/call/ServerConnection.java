@@ -446,8 +446,8 @@ final class ServerConnection extends CallConnection {
 
     /**
      * Sends the end of a call. A long one goes in parts, which take their time, as one that finds no room. The reader
-     * waits for room only for clients that take nothing and have more calls than they may; others may be sending calls. Answers that wait count as held; a client that lets too many wait
-     * has no further call.
+     * waits for room only for clients that take nothing and have more calls than they may; others may be sending
+     * calls. Answers that wait count as held; a client that lets too many wait has no further call.
      */
     private void reply(Frame frame) {
         if (!carrier().goesInParts(frame) && sendOrFail(frame, null, System.nanoTime())) {
