@@ -485,12 +485,12 @@ public final class CallStream {
         boolean told = false;
         try {
             first = end(status, reason, null, 0);
-            if (first && answer != null) {
-                connection.finished(this, answer);
-            } else if (first) {
-                connection.cancelled(this, status);
+            told = !first || tell(status, answer);
+            // A client comes back for a remembered call, and must find its end.
+            for (int tries = 1; !told && remembered != null && tries < LibraryThreads.MOST_TRIES; tries++) {
+                LibraryThreads.pause();
+                told = tell(status, answer);
             }
-            told = true;
         } finally {
             if (!told && code >= 0) { // else the peer would wait in vain
                 first = true;
@@ -499,6 +499,20 @@ public final class CallStream {
             if (first) {
                 LibraryThreads.insist(this::signal);
             }
+        }
+    }
+
+    /** False if there is no memory for it. */
+    private boolean tell(int status, Frame answer) {
+        try {
+            if (answer != null) {
+                connection.finished(this, answer);
+            } else {
+                connection.cancelled(this, status);
+            }
+            return true;
+        } catch (OutOfMemoryError e) {
+            return false;
         }
     }
 

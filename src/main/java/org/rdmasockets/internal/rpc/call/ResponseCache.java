@@ -157,6 +157,9 @@ final class ResponseCache {
 
     /** A call has its answer. */
     synchronized Address answered(Entry entry, Frame answer) {
+        if (entry.answer != null) { // an Error has cut short what followed
+            return new Address(entry.connection, entry.callId);
+        }
         Client client = entry.client;
         entry.answer = answer;
         entry.answeredNanos = System.nanoTime();

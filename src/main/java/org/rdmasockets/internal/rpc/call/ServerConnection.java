@@ -9,6 +9,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.log.Log;
 
 /** A server's end. One virtual thread reads; it runs quick methods, and before others starts its successor. */
@@ -198,13 +199,25 @@ final class ServerConnection extends CallConnection {
             return run(method, call, frame, turn);
         } catch (Throwable e) { // it does not run: a client that repeats it is told so
             over |= CallStream.CALLBACKS; // there are none
-            call.finish(Code.INTERNAL, "the server could not begin the call; its log says more", null, null);
+            for (int tries = 1; !endUnbegun(call) && tries < LibraryThreads.MOST_TRIES; tries++) {
+                LibraryThreads.pause();
+            }
             throw e;
         } finally {
             if (call.hasPlace) {
                 call.methodThread = null;
                 left(call, over);
             }
+        }
+    }
+
+    /** False if there is no memory for it: a client that repeats the call would wait for one that never ran. */
+    private static boolean endUnbegun(CallStream call) {
+        try {
+            call.finish(Code.INTERNAL, "the server could not begin the call; its log says more", null, null);
+            return true;
+        } catch (OutOfMemoryError e) {
+            return false;
         }
     }
 
