@@ -41,7 +41,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     /** How often a platform thread that waits looks whether it was interrupted, which wakes no wait of a call. */
     private static final Duration INTERRUPT_LOOK = Duration.ofMillis(50);
     /** A longer message may go in parts, which a thread sends that may wait. */
-    private static final int AT_ONCE_BYTES = 8 << 10;
+    private static final int AT_ONCE_BYTES = 8_000;
     private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
     private static final Status NO_ROOM = Status.INTERNAL.withDescription("no memory or stack for the call");
 

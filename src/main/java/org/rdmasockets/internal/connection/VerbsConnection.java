@@ -297,8 +297,14 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     /** Protocol lock held: nothing more can come, so outstanding requests shall end at once. */
     public void end() {
         if (!ending) {
+            boolean performed = false;
             ending = true;
-            perform(this::endQueuePair);
+            try {
+                perform(this::endQueuePair);
+                performed = true;
+            } finally {
+                ending = performed; // else another try ends it
+            }
         }
     }
 

@@ -18,6 +18,8 @@ final class ArrivingParts {
     static final String DROPPED = "the server had no room for a message";
     /** So many times what has come, a message has memory. */
     private static final int GROWTH = 32;
+    /** So many messages come at once; of an honest peer, as many as threads that send. */
+    private static final int MOST = 1024;
     /** The weight of a message beside its bytes. */
     private static final int ENTRY_BYTES = 256;
     /** So long a message may take, and again for each MiB of it that has come, where others want its room. */
@@ -93,7 +95,7 @@ final class ArrivingParts {
         if (arriving.containsKey(number)) {
             throw new ProtocolViolation("a second message by number " + number + ", of call " + call);
         }
-        if (closed || !connection.awaitsParts(call)) {
+        if (closed || arriving.size() == MOST || !connection.awaitsParts(call)) {
             return null;
         }
         Arriving one = new Arriving(call, whole);
@@ -109,6 +111,9 @@ final class ArrivingParts {
         if (!named || one != null && (one.done < one.whole || one.call != frame.call)) {
             throw new ProtocolViolation("behind the parts of a message that is not whole: " + frame);
         }
+        if (closed) { // its message was not dropped alone
+            throw new ProtocolViolation("behind the end of the connection: " + frame);
+        }
         frame.lacksMessage = one == null;
         if (one != null) {
             frame.message = one.bytes;
@@ -118,12 +123,14 @@ final class ArrivingParts {
 
     /** The messages of a call are of no use any more. */
     synchronized void drop(int call) {
-        removeIf(one -> one.call == call);
+        if (!arriving.isEmpty()) { // takes no memory then
+            removeIf(one -> one.call == call);
+        }
     }
 
     /** Drops messages that come too slowly. */
     synchronized void dropSlow(long nowNanos) {
-        removeIf(one -> one.done < one.whole && nowNanos - one.beganNanos > SLOW_NANOS * (1 + (one.done >> 20)));
+        removeIf(one -> nowNanos - one.beganNanos > SLOW_NANOS * (1 + (one.done >> 20)));
     }
 
     private void removeIf(Predicate<Arriving> which) {

@@ -359,7 +359,9 @@ public final class CallServer implements AutoCloseable {
         long last = droppedNanos.get();
         boolean due = now - last >= SILENT_NANOS / 4 && droppedNanos.compareAndSet(last, now);
         if (due) {
-            connections.forEach(connection -> connection.parts().dropSlow(now));
+            long little = settings.maxHeldBytes() / LITTLE_PART;
+            connections.stream().filter(connection -> connection.part.held.get() > little)
+                    .forEach(connection -> connection.parts().dropSlow(now));
         }
         return due;
     }

@@ -385,7 +385,7 @@ public final class ClientConnection extends CallConnection {
                 if (mine) {
                     reading = me;
                 }
-                seen = readCount;
+                seen = handedOn ? readCount - 1 : readCount; // not quiet: callers come
                 seenStanding = standCount;
             }
             try {

@@ -425,7 +425,8 @@ public final class EndpointCarrier implements Carrier {
         if (parts != null) {
             if (frame.has(Frame.IN_PARTS)) {
                 parts.finish(frame);
-            } else if (frame.kind == Frame.CANCEL || frame.has(Frame.LAST)) {
+            }
+            if (frame.kind == Frame.CANCEL || frame.has(Frame.LAST)) {
                 parts.drop(frame.call);
             }
         }

@@ -292,7 +292,7 @@ final class ServerConnection extends CallConnection {
         if (call.remembered != null && !server.memory.hasRoom(client)) {
             return "too many answers that this client has not acknowledged";
         }
-        if (late.get() >= server.settings.maxCallsPerConnection()) {
+        if (late.get() >= 2L * server.settings.maxCallsPerConnection()) { // some may be here, and not counted off yet
             return "the client has not taken " + late.get() + " answers";
         }
         return server.admit(this, placed.get());
@@ -425,27 +425,27 @@ final class ServerConnection extends CallConnection {
 
     @Override
     void finished(CallStream call, Frame frame) {
-        if (calls.remove(call.id) == null) {
-            if (call.remembered == null) {
-                return;
-            }
-        } else {
-            calling.decrementAndGet();
-            server.ended(call);
-            left(call, CallStream.LIVES | (call.methodThread == Thread.currentThread() ? CallStream.METHOD : 0));
+        boolean lives = calls.remove(call.id) != null;
+        if (!lives && call.remembered == null) {
+            return;
         }
-        ResponseCache.Entry entry = call.remembered;
-        if (entry == null) {
-            reply(frame);
-        } else {
-            ResponseCache.Address to = server.memory.answered(entry, frame);
-            if (to.connection() == this && to.callId() == call.id) {
+        try {
+            if (lives) {
+                server.ended(call);
+                left(call, CallStream.LIVES | (call.methodThread == Thread.currentThread() ? CallStream.METHOD : 0));
+            }
+            ResponseCache.Address to = call.remembered == null ? null : server.memory.answered(call.remembered, frame);
+            if (to == null || to.connection() == this && to.callId() == call.id) {
                 reply(frame);
             } else {
                 to.connection().answer(to.callId(), frame);
             }
+        } finally {
+            if (lives) {
+                calling.decrementAndGet(); // after the answer, which may be late: a shutdown waits for both
+            }
+            closeIfDone();
         }
-        closeIfDone();
     }
 
     /** Sends an answer to the call that asks for it, whatever number the call had when it ran. */
