@@ -537,7 +537,7 @@ abstract class CallContract {
         RpcStatus status = statusOf(
                 () -> client.call("wait", PING, RpcOptions.DEFAULT.timeout(Duration.ofMillis(200))));
         assertTrue(status == RpcStatus.RESOURCE_EXHAUSTED || status == RpcStatus.DEADLINE_EXCEEDED, status.toString());
-        release.release(6);
+        release.release(7); // the call that was given up may begin all the same, from a packet that is late
         for (int i = 0; i < 6; i++) {
             assertEquals(i, value(pending.get(i).await()));
         }
