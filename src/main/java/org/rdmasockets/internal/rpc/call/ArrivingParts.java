@@ -78,7 +78,7 @@ final class ArrivingParts {
             }
             if (have > one.bytes.length) {
                 if (full) {
-                    removeIf(other -> other == one);
+                    remove(number, one);
                     return;
                 }
                 int before = one.bytes.length;
@@ -107,7 +107,8 @@ final class ArrivingParts {
     /** Gives the frame that follows the parts its message, or says that it lacks it. */
     synchronized void finish(Frame frame) throws ProtocolViolation {
         boolean named = frame.message != null && frame.message.length == Integer.BYTES;
-        Arriving one = named ? arriving.get(ByteBuffer.wrap(frame.message).getInt()) : null;
+        int number = named ? ByteBuffer.wrap(frame.message).getInt() : 0;
+        Arriving one = named ? arriving.get(number) : null;
         if (!named || one != null && (one.done < one.whole || one.call != frame.call)) {
             throw new ProtocolViolation("behind the parts of a message that is not whole: " + frame);
         }
@@ -117,7 +118,7 @@ final class ArrivingParts {
         frame.lacksMessage = one == null;
         if (one != null) {
             frame.message = one.bytes;
-            removeIf(other -> other == one);
+            remove(number, one);
         }
     }
 
@@ -131,6 +132,11 @@ final class ArrivingParts {
     /** Drops messages that come too slowly. */
     synchronized void dropSlow(long nowNanos) {
         removeIf(one -> nowNanos - one.beganNanos > SLOW_NANOS * (1 + (one.done >> 20)));
+    }
+
+    private void remove(int number, Arriving one) {
+        arriving.remove(number);
+        connection.onHeld(-one.weight());
     }
 
     private void removeIf(Predicate<Arriving> which) {

@@ -265,8 +265,11 @@ abstract class CallConnection {
         try {
             carrier.close();
         } finally {
-            parts.close();
-            onFailed(failure);
+            try {
+                parts.close();
+            } finally {
+                onFailed(failure);
+            }
         }
     }
 
