@@ -45,6 +45,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongConsumer;
 import java.util.stream.Collectors;
 import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
@@ -519,7 +520,7 @@ final class Calls {
 
         /** In two processes that have just started: the first call, and then moderate load, at first and warm. */
         private void moderate() throws Exception {
-            Found request = Found.newBuilder().setValue(ByteString.copyFrom(new byte[64])).build();
+            Found request = request(64);
             long start = System.nanoTime();
             List<Caller> callers = new ArrayList<>(List.of(connect(kind, server)));
             callers.getFirst().call(request);
@@ -583,6 +584,20 @@ final class Calls {
             return Found.newBuilder().setValue(ByteString.copyFrom(new byte[bytes])).build();
         }
 
+        /** Calls one after the other until a time, and gives the nanoseconds of each that begins after another. */
+        private static void callUntil(long end, long begin, Caller caller, Found request, LongConsumer each)
+                throws Exception {
+            long before = System.nanoTime();
+            while (before - end < 0) {
+                caller.call(request);
+                long now = System.nanoTime();
+                if (before - begin >= 0 && now - end < 0) {
+                    each.accept(now - before);
+                }
+                before = now;
+            }
+        }
+
         /** Short calls, one under way, beside long ones of the same client. */
         private void beside() throws Exception {
             String what = "64 B beside " + BESIDE_UNDER_WAY + " x " + (BESIDE_BYTES >> 20) + " MiB: ";
@@ -600,18 +615,10 @@ final class Calls {
                     boolean isLarge = i > 0;
                     Thread.ofVirtual().start(() -> {
                         try {
-                            long before = System.nanoTime();
-                            while (before - end < 0) {
-                                caller.call(isLarge ? large : small);
-                                long now = System.nanoTime();
-                                if (before - begin >= 0 && now - end < 0) {
-                                    if (isLarge) {
-                                        largeCalls.incrementAndGet();
-                                    } else {
-                                        times.recordValue(now - before);
-                                    }
-                                }
-                                before = now;
+                            if (isLarge) {
+                                callUntil(end, begin, caller, large, nanos -> largeCalls.incrementAndGet());
+                            } else {
+                                callUntil(end, begin, caller, small, times::recordValue);
                             }
                         } catch (Exception e) {
                             failures.add(e);
@@ -645,15 +652,7 @@ final class Calls {
                 Caller caller = callers.get(i % clients);
                 Thread.ofVirtual().start(() -> {
                     try {
-                        long before = System.nanoTime();
-                        while (before - end < 0) {
-                            caller.call(request);
-                            long now = System.nanoTime();
-                            if (before - begin >= 0 && now - end < 0) {
-                                times.recordValue(now - before);
-                            }
-                            before = now;
-                        }
+                        callUntil(end, begin, caller, request, times::recordValue);
                     } catch (Exception e) {
                         failures.add(e);
                     } finally {
