@@ -21,6 +21,7 @@ import java.util.ArrayDeque;
 import java.util.Locale;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.StackRoom;
@@ -94,13 +95,11 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private byte[] answer;
     private RpcException failure;
 
+    /** How often it was asked for to send since the thread that does last looked; 0 if none does. */
+    private final AtomicInteger flushes = new AtomicInteger();
     /** Frames that wait to be sent, or are; its monitor guards it, and all below. */
     final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
     private boolean halfClosed;
-    /** A thread sends what is in the outbox, so that no other does. */
-    private boolean sending;
-    /** Whether another one would have sent since it began. */
-    private boolean sendAgain;
     /** Whether headers are complete, so that the call may begin. */
     private boolean mayBegin;
 
@@ -266,8 +265,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (make(waitsHere ? this::callAndWait : this::makeAtOnce)) {
             return;
         }
-        Making waiting = this::makeWaiting; // here: what the thread's first step lacks memory for would never be told
-        Thread thread = Thread.ofVirtual().name("rdma-grpc-begin").unstarted(() -> beginWaiting(waiting));
+        Thread thread = Thread.ofVirtual().name("rdma-grpc-begin").unstarted(
+                LibraryThreads.once(this::beginWaiting, e -> endBy("", e)));
         beginner = thread; // before cut is read: pairs with end
         try {
             thread.start();
@@ -281,9 +280,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
     }
 
-    private void beginWaiting(Making waiting) {
+    private void beginWaiting() {
         try {
-            make(waiting);
+            make(this::makeWaiting);
         } finally {
             synchronized (this) {
                 beginner = null; // nothing interrupts this thread any more
@@ -552,56 +551,55 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     /** Sends what needs no wait; a thread of its own sends the rest. Messages keep their order. */
     private void flush() {
         RpcClientCall open = stream;
-        if (open == null) {
-            return;
+        if (open == null || flushes.getAndIncrement() > 0) {
+            return; // the thread that sends looks again
         }
-        boolean goesOn = true;
-        while (goesOn) {
-            byte[] next;
-            synchronized (outbox) {
-                if (sending) {
-                    sendAgain = true;
+        try {
+            int seen;
+            do {
+                seen = flushes.get();
+                if (!sendAtOnce(open)) {
+                    Thread.ofVirtual().name("rdma-grpc-send").start(
+                            LibraryThreads.once(() -> sendAll(open), this::sendingFailed));
                     return;
                 }
-                sendAgain = false;
-                next = open.hasRoom() ? outbox.peek() : null;
-                if (next == null && !(halfClosed && outbox.isEmpty())) {
-                    return;
-                }
-                sending = true;
-            }
-            goesOn = flush(open, next);
+            } while (flushes.addAndGet(-seen) != 0);
+        } catch (RpcException e) {
+            flushes.set(0);
+            sendFailed(open, e);
+        } catch (RuntimeException | Error e) {
+            sendingFailed(e);
         }
     }
 
-    /** Sends a message, or if there is none that none follows; without a lock: listeners may hear of it at once. */
-    private boolean flush(RpcClientCall open, byte[] next) {
-        boolean sent = false;
-        boolean goesOn = false;
-        boolean handedOn = false;
-        try {
-            if (next == null) {
-                open.halfClose();
-            } else if (next.length <= AT_ONCE_BYTES && open.trySend(next)) {
-                sent = true;
-            } else {
-                Thread.ofVirtual().name("rdma-grpc-send").start(() -> sendAll(open));
-                handedOn = true;
+    /** Without a lock: listeners may hear of it at once. False if what is next needs a wait. */
+    private boolean sendAtOnce(RpcClientCall open) throws RpcException {
+        for (byte[] next = next(open); next != null; next = next(open)) {
+            if (next.length > AT_ONCE_BYTES || !open.trySend(next)) {
+                return false;
             }
-        } catch (RpcException e) {
-            sendFailed(open, e);
-        } finally {
-            if (!handedOn) {
-                synchronized (outbox) {
-                    if (sent) {
-                        outbox.poll();
-                    }
-                    sending = false;
-                    goesOn = sent || sendAgain;
-                }
-            }
+            sent();
         }
-        return goesOn;
+        boolean whole;
+        synchronized (outbox) {
+            whole = halfClosed && outbox.isEmpty();
+        }
+        if (whole) {
+            open.halfClose();
+        }
+        return true;
+    }
+
+    private void sent() {
+        synchronized (outbox) {
+            outbox.poll();
+        }
+    }
+
+    /** A message may have gone and be here still: none goes after it. */
+    private void sendingFailed(Throwable e) {
+        endBy("a message was not sent: ", e);
+        flushes.set(0);
     }
 
     /** A message was not sent: it is too long, or the call is over, and then the listener is told of that. */
@@ -615,20 +613,13 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         try {
             for (byte[] next = next(open); next != null; next = next(open)) {
                 open.send(next);
-                synchronized (outbox) {
-                    outbox.poll();
-                }
+                sent();
             }
         } catch (RpcException e) {
             sendFailed(open, e);
-        } catch (RuntimeException | Error e) {
-            endBy("a message was not sent: ", e);
-        } finally {
-            synchronized (outbox) {
-                sending = false;
-            }
-            news(); // and flushes: there may be room since this was looked at
         }
+        flushes.set(0);
+        news(); // and flushes: there may be room since this was looked at
     }
 
     /** The message to send next; null if there is none, or the server takes none now. */

@@ -10,7 +10,7 @@ import org.rdmasockets.internal.lock.StackRoom;
  * Runs the same body again and again on an executor, whenever there is news, never twice at a time. A body that finds
  * no memory runs anew: it remembers what it has begun.
  */
-final class SerialTask implements Runnable {
+final class SerialTask {
     private final Runnable body;
     /** Told that the executor refuses, and the body does not run any more; null if it is to run elsewhere then. */
     private final Consumer<RuntimeException> refused;
@@ -20,6 +20,9 @@ final class SerialTask implements Runnable {
     private boolean moved;
     /** How often it was asked for since the body last began; 0 if no thread runs it. */
     private final AtomicInteger wanted = new AtomicInteger();
+    private final Runnable rounds = this::runRounds;
+    /** It does not throw: an executor is not to take an exception of the body for a refusal of its own. */
+    private final Runnable work = LibraryThreads.insisting(rounds, this::failed);
     private final Runnable elsewhere = this::runElsewhere;
 
     SerialTask(Executor executor, Runnable body, Consumer<RuntimeException> refused) {
@@ -37,8 +40,9 @@ final class SerialTask implements Runnable {
     }
 
     private void start() {
+        moved = false;
         try {
-            executor.execute(this);
+            executor.execute(work);
         } catch (RuntimeException e) { // it takes no more
             if (refused != null) {
                 refused.accept(e);
@@ -64,7 +68,7 @@ final class SerialTask implements Runnable {
 
     /** The call has to end all the same. */
     private void runElsewhere() {
-        Thread.ofVirtual().name("rdma-grpc").start(this);
+        Thread.ofVirtual().name("rdma-grpc").start(work);
     }
 
     /** The body: has to return now, and runs again, on another executor. */
@@ -78,40 +82,36 @@ final class SerialTask implements Runnable {
         wanted.set(1);
     }
 
-    /** Runs the body once; if it throws, the next news begin anew. */
-    private void runBody() {
-        boolean ran = false;
-        try {
-            LibraryThreads.insist(body);
-            ran = true;
-        } finally {
-            if (!ran) {
-                wanted.set(0);
-            }
-        }
-    }
-
-    /** As {@link #runHere}, on an executor: that is not to take an exception of the body for a refusal of its own. */
-    @Override
-    public void run() {
-        try {
-            runHere();
-        } catch (RuntimeException | Error e) {
-            LibraryThreads.report(e);
-        }
+    /** The next news begin anew. */
+    private void failed(Throwable e) {
+        wanted.set(0);
+        LibraryThreads.report(e);
     }
 
     /** Runs the body until there is no more news, on this thread, which hears what it throws. */
     void runHere() {
-        int seen = wanted.get();
+        boolean ran = false;
+        try {
+            LibraryThreads.insist(rounds);
+            ran = true;
+        } finally {
+            if (!ran) {
+                wanted.set(0); // the next news begin anew
+            }
+        }
+    }
+
+    private void runRounds() {
+        int seen;
         do {
-            runBody();
+            seen = wanted.get();
+            if (!moved) {
+                body.run();
+            }
             if (moved) {
-                moved = false;
                 start();
                 return;
             }
-            seen = wanted.addAndGet(-seen);
-        } while (seen != 0);
+        } while (wanted.addAndGet(-seen) != 0);
     }
 }

@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.rpc.RpcMetadata;
 import org.rdmasockets.internal.rpc.call.CallStream;
@@ -59,8 +60,8 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     /** The encodings that the client can read; null for gRPC's own. Set before the listener. */
     private String accepted;
 
-    /** The error that has ended the call at its server; null while there is none. */
-    private Throwable failing;
+    /** The error that ends the call at its server; null while there is none. Set by the serial task, and a sender. */
+    private volatile Throwable failing;
 
     // The words of the application; its threads only.
     private boolean headersSent;
@@ -78,9 +79,8 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private byte[] answer;
     /** Whether the application's end is the call's; then the three above do not change. */
     private volatile boolean finished;
-    /** Whether a thread sends, so that no other does, and whether it has to look again. */
-    private boolean flushing;
-    private boolean flushAgain;
+    /** How often it was asked for to send since the thread that does last looked; 0 if none does. */
+    private final AtomicInteger flushes = new AtomicInteger();
 
     ServedCall(CallStream stream, MethodDescriptor<Q, A> method, ServerCallHandler<Q, A> handler,
             RdmaServer.Serving serving) {
@@ -139,9 +139,9 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         if (over) {
             return;
         }
-        over = true; // the body runs no more
         Status status = Status.INTERNAL.withDescription("the executor of the server has refused the call: " + e);
         stream.finish(status.getCode().value(), status.getDescription(), null, null);
+        over = true; // the body runs no more
         Context.CancellableContext begun = context;
         try {
             if (begun != null) {
@@ -215,8 +215,8 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
 
     /** It ends before it has begun. */
     private void refuse(Status status) {
-        over = true;
         stream.finish(status.getCode().value(), status.getDescription(), null, null);
+        over = true; // if there was memory to say so
     }
 
     /** Whether it goes on on another executor, where this is asked again. */
@@ -515,32 +515,38 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
 
     /** Sends what there is room for, without a lock: listeners of this call, and of others, may hear of it at once. */
     private void flush() {
-        boolean goesOn = true;
-        while (goesOn) {
-            byte[] message = null;
-            synchronized (outbox) {
-                if (flushing) {
-                    flushAgain = true;
-                    return;
+        if (flushes.getAndIncrement() > 0) {
+            return; // the thread that sends looks again
+        }
+        try {
+            int seen;
+            do {
+                seen = flushes.get();
+                while (sendNext()) {
+                    continue;
                 }
-                flushAgain = false;
-                boolean lives = stream.code() < 0;
-                message = lives && stream.hasRoom() ? outbox.poll() : null;
-                finished |= lives && message == null && end != null && outbox.isEmpty();
-                flushing = message != null || lives && finished;
-                if (!flushing) {
-                    return;
-                }
-            }
-            try {
-                send(message);
-            } finally {
-                synchronized (outbox) {
-                    flushing = false;
-                    goesOn = message != null || flushAgain;
-                }
+            } while (flushes.addAndGet(-seen) != 0);
+        } catch (RuntimeException | Error e) { // a message is lost
+            failing = e;
+            flushes.set(0);
+            task.schedule();
+            throw e;
+        }
+    }
+
+    /** Sends a message, or if none is left the end; true if it was a message. */
+    private boolean sendNext() {
+        byte[] message;
+        synchronized (outbox) {
+            boolean lives = stream.code() < 0;
+            message = lives && failing == null && stream.hasRoom() ? outbox.poll() : null;
+            finished |= lives && message == null && end != null && outbox.isEmpty();
+            if (message == null && !(lives && finished)) {
+                return false;
             }
         }
+        send(message);
+        return message != null;
     }
 
     /** Sends a message, or if there is none the end. */

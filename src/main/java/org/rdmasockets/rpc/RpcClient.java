@@ -452,7 +452,8 @@ public final class RpcClient implements AutoCloseable {
         ArrayDeque<Connectivity> untold = new ArrayDeque<>(); // guarded by stateLock
         return now -> {
             if (untold.isEmpty()) {
-                Thread.ofVirtual().name("rdma-rpc-state").start(() -> tellAll(untold, told)); // waits for stateLock
+                Thread.ofVirtual().name("rdma-rpc-state").start( // waits for stateLock
+                        LibraryThreads.insisting(() -> tellAll(untold, told), LibraryThreads::report));
             }
             untold.add(now);
         };

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import org.rdmasockets.internal.lock.NanoTimes;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.ClientConnection;
@@ -131,7 +132,8 @@ public final class RpcPending {
             told.run();
         } else {
             try {
-                Thread.ofVirtual().name("rdma-rpc-repeat").start(() -> repeat(now));
+                Thread.ofVirtual().name("rdma-rpc-repeat").start(
+                        LibraryThreads.once(() -> repeat(now), this::failedBy));
             } catch (Error e) { // no memory: it is not made again, and the application waits to be told
                 failure = new RpcException(RpcStatus.UNAVAILABLE, e.toString(), RpcMetadata.EMPTY, e);
                 told.run();
@@ -145,10 +147,13 @@ public final class RpcPending {
         } catch (RpcException e) {
             failure = e;
             told.run();
-        } catch (Throwable e) { // the application waits to be told
-            failure = new RpcException(RpcStatus.INTERNAL, e.toString(), RpcMetadata.EMPTY, e);
-            told.run();
         }
+    }
+
+    /** The application waits to be told. */
+    private void failedBy(Throwable e) {
+        failure = new RpcException(RpcStatus.INTERNAL, e.toString(), RpcMetadata.EMPTY, e);
+        told.run();
     }
 
     private void over() {

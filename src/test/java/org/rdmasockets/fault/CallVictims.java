@@ -205,6 +205,15 @@ final class CallVictims {
                 last = e;
             }
         }
+        if (last instanceof StackOverflowError) { // an application closes it further up
+            String[] closing = new String[1];
+            try {
+                Thread.ofPlatform().start(() -> closing[0] = close(talker)).join();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e); // no thread interrupts this one
+            }
+            return closing[0];
+        }
         return "HUNG in its close: " + FaultNode.text(last);
     }
 

@@ -1,10 +1,12 @@
 package org.rdmasockets.grpc;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -30,5 +32,25 @@ class SerialTaskTest {
             task.schedule();
             assertTrue(twice.await(40, TimeUnit.SECONDS), () -> "the body has not run after " + thrown);
         }
+    }
+
+    /** The executor has taken the work: no other thread comes. */
+    @Test
+    void aBodyThatFindsNoMemoryRunsAgainAndOneThatFailsWithTheNextNews() {
+        AtomicInteger runs = new AtomicInteger();
+        SerialTask lacks = new SerialTask(Runnable::run, () -> {
+            if (runs.incrementAndGet() < 3) {
+                throw new OutOfMemoryError("for a moment, says the test");
+            }
+        }, null);
+        lacks.schedule();
+        assertEquals(3, runs.get());
+        SerialTask fails = new SerialTask(Runnable::run, () -> {
+            throw new IllegalStateException("run " + runs.incrementAndGet());
+        }, null);
+        Thread.currentThread().setUncaughtExceptionHandler((thread, e) -> runs.addAndGet(10));
+        fails.schedule();
+        fails.schedule();
+        assertEquals(25, runs.get(), "twice, and both were reported");
     }
 }

@@ -3,6 +3,7 @@ package org.rdmasockets.internal.lock;
 import java.lang.ref.Cleaner;
 import java.time.Duration;
 import java.util.concurrent.ThreadFactory;
+import java.util.function.Consumer;
 
 /**
  * Makes the threads of this library that outlive the call that starts them. Such a thread belongs to no application: it
@@ -66,6 +67,49 @@ public final class LibraryThreads {
                 tries++;
                 if (tries > MOST_TRIES) {
                     throw e;
+                }
+            }
+        }
+    }
+
+    /**
+     * A thread's work that others wait for, for {@code start}: if it throws, {@code failed} hears of it, however little
+     * memory there is. A work that is only called by another, as a lambda is, may fail at that call, where it cannot
+     * tell.
+     */
+    public static Runnable once(Runnable task, Consumer<Throwable> failed) {
+        return new Work(task, failed, false);
+    }
+
+    /** The same, but done as by {@link #insist}. */
+    public static Runnable insisting(Runnable task, Consumer<Throwable> failed) {
+        return new Work(task, failed, true);
+    }
+
+    /** All that it calls is called where an error is seen. */
+    private record Work(Runnable task, Consumer<Throwable> failed, boolean again) implements Runnable {
+        @Override
+        public void run() {
+            Throwable thrown = null;
+            for (int tries = 0; tries <= MOST_TRIES; tries++) {
+                try {
+                    if (tries > 0) {
+                        pause();
+                    }
+                    if (thrown == null) {
+                        task.run();
+                    } else {
+                        failed.accept(thrown);
+                    }
+                    return;
+                } catch (RuntimeException | Error e) {
+                    boolean lacksMemory = e instanceof OutOfMemoryError;
+                    if (thrown == null && !(again && lacksMemory && tries < MOST_TRIES)) {
+                        thrown = e;
+                        tries = 0;
+                    } else if (thrown != null && !lacksMemory) {
+                        throw e;
+                    }
                 }
             }
         }

@@ -7,8 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** Threads of the library keep nothing of the threads that start them. */
@@ -44,5 +47,28 @@ class LibraryThreadsTest {
             assertTrue(found.daemon());
             assertEquals(Thread.NORM_PRIORITY, found.priority());
         }
+    }
+
+    @Test
+    void workThatEndsByAnErrorTellsSoWhateverMemoryThatWants() {
+        List<Object> seen = new ArrayList<>();
+        Error error = new OutOfMemoryError("says the test");
+        Consumer<Throwable> failed = e -> {
+            seen.add(e);
+            if (seen.size() < 5) {
+                throw new OutOfMemoryError("again");
+            }
+        };
+        Runnable task = () -> {
+            seen.add("runs");
+            if (seen.size() < 3) {
+                throw error;
+            }
+        };
+        LibraryThreads.once(task, failed).run();
+        assertEquals(List.of("runs", error, error, error, error), seen, "once");
+        seen.clear();
+        LibraryThreads.insisting(task, failed).run();
+        assertEquals(List.of("runs", "runs", "runs"), seen, "insisting");
     }
 }

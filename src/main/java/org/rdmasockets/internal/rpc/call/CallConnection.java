@@ -159,7 +159,7 @@ abstract class CallConnection {
     /** Sends what is held without a wait: what finds no room goes later, on a thread of its own. */
     final void flushSoon() {
         if (carrier.holds() && !flush(System.nanoTime())) {
-            Thread.startVirtualThread(() -> flush(Long.MAX_VALUE));
+            start("rdma-rpc-send", () -> flush(Long.MAX_VALUE));
         }
     }
 
@@ -176,19 +176,38 @@ abstract class CallConnection {
         }
     }
 
+    /** Starts a virtual thread for what the peer, or others here, wait for: without it the connection is over. */
+    final Thread start(String name, Runnable task) {
+        try {
+            return Thread.ofVirtual().name(name).start(LibraryThreads.once(task, this::lacking));
+        } catch (RuntimeException | Error e) {
+            failBy("no thread goes on", e);
+            throw e;
+        }
+    }
+
+    private void lacking(Throwable cause) {
+        failBy("a thread that it needs has ended", cause);
+        LibraryThreads.report(cause);
+    }
+
     /**
      * Something may be lost that others wait for: the connection is over, also if there is no memory to say why. An
      * {@code Error} goes on to the caller.
      */
     final void fail(String what, Throwable cause) {
+        failBy(what, cause);
+        if (cause instanceof Error e) {
+            throw e;
+        }
+    }
+
+    private void failBy(String what, Throwable cause) {
         IOException reason = CUT_SHORT;
         try {
             reason = cause instanceof IOException e ? e : new IOException(what + ": " + cause, cause);
         } finally {
             fail(reason);
-        }
-        if (cause instanceof Error e) {
-            throw e;
         }
     }
 
@@ -243,7 +262,7 @@ abstract class CallConnection {
     /** Sends without a wait: what finds no room goes later, on a thread of its own. */
     final void sendSoon(Frame frame) {
         if (!sendOrFail(frame, null, System.nanoTime())) {
-            Thread.startVirtualThread(() -> sendOrFail(frame));
+            start("rdma-rpc-send", () -> sendOrFail(frame));
         }
     }
 

@@ -107,7 +107,7 @@ public final class CallServer implements AutoCloseable {
         try {
             CallServer server = new CallServer(listener, methods, settings, aging);
             Runnable loop = server::acceptAll;
-            Thread.ofVirtual().name("rdma-rpc-accept").start(() -> LibraryThreads.insist(loop));
+            Thread.ofVirtual().name("rdma-rpc-accept").start(LibraryThreads.insisting(loop, LibraryThreads::report));
             begun = true;
             return server;
         } finally {
@@ -182,7 +182,7 @@ public final class CallServer implements AutoCloseable {
             if (leaving) {
                 connection.leave();
             }
-            Thread.ofVirtual().name("rdma-rpc-server").start(connection::serve);
+            connection.start("rdma-rpc-server", connection::serve);
         } catch (Throwable e) {
             if (connection == null) {
                 refused = carrier;
@@ -310,8 +310,8 @@ public final class CallServer implements AutoCloseable {
         try {
             while (!due.isEmpty()) { // each on a thread of its own: its client may take nothing
                 CallStream call = due.getLast();
-                Thread.startVirtualThread(() -> call.finish(Code.RESOURCE_EXHAUSTED, "the server has no room for a "
-                        + "call whose request does not come", null, null));
+                call.connection.start("rdma-rpc-end", () -> call.finish(Code.RESOURCE_EXHAUSTED,
+                        "the server has no room for a call whose request does not come", null, null));
                 due.removeLast();
             }
         } finally {

@@ -114,7 +114,8 @@ final class CallTimer {
     private synchronized void start() {
         if (thread == null) {
             Runnable loop = this::run;
-            Thread made = LibraryThreads.unstarted("rdma-rpc-timer", () -> LibraryThreads.insist(loop));
+            Thread made = LibraryThreads.unstarted("rdma-rpc-timer",
+                    LibraryThreads.insisting(loop, LibraryThreads::report));
             made.start(); // may fail: the next one tries again
             thread = made;
         }

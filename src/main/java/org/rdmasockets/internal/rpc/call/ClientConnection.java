@@ -167,7 +167,7 @@ public final class ClientConnection extends CallConnection {
             call.listen(listener);
         }
         if (start.deadlineNanos() != Long.MAX_VALUE && listener != null) {
-            call.timer(CallTimer.at(start.deadlineNanos(), () -> Thread.startVirtualThread(() -> call.cancel(
+            call.timer(CallTimer.at(start.deadlineNanos(), () -> start("rdma-rpc-end", () -> call.cancel(
                     Code.DEADLINE_EXCEEDED, "the time of the call is over"))));
         }
         boolean numbered = start.number() > 0;

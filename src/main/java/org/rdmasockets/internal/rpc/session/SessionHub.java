@@ -131,7 +131,8 @@ public final class SessionHub {
             throw new IOException("no HMAC-SHA256 in this JVM", e);
         }
         Runnable loop = this::time;
-        timer = Thread.ofVirtual().name("rdma-rpc-session-timer").unstarted(() -> LibraryThreads.insist(loop));
+        timer = Thread.ofVirtual().name("rdma-rpc-session-timer").unstarted(
+                LibraryThreads.insisting(loop, LibraryThreads::report));
     }
 
     /** Listens by a bound socket that is used for nothing else and ends with this; no longer message comes in. */
