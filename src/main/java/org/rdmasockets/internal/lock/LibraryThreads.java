@@ -115,11 +115,18 @@ public final class LibraryThreads {
         }
     }
 
-    /** Lets a moment pass. A virtual thread that parks needs memory for its timer, and without it parks for ever. */
+    /**
+     * Lets a moment pass, also without memory. A virtual thread that parks needs some for its timer, and without it
+     * parks for ever; one that yields may need some for its stack.
+     */
     public static void pause() {
         long end = System.nanoTime() + RETRY_NANOS;
         while (System.nanoTime() - end < 0) {
-            Thread.yield();
+            try {
+                Thread.yield();
+            } catch (OutOfMemoryError e) {
+                Thread.onSpinWait();
+            }
         }
     }
 
