@@ -2,12 +2,14 @@ package org.rdmasockets;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.PortUnreachableException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Optional;
@@ -53,8 +55,10 @@ class DatagramsBetweenProcessesTest {
             assertArrayEquals(sent, Arrays.copyOf(back.getData(), back.getLength()));
             assertEquals(address, back.getSocketAddress());
             exchange(socket, address);
+            socket.connect(address);
             server.kill();
             server.awaitEnd();
+            assertThrows(PortUnreachableException.class, () -> socket.receive(back));
             socket.setOption(RdmaSocketOptions.TRANSPORT, Transport.AUTO);
             Await.until("datagrams go over UDP when nobody is there", () -> {
                 socket.send(new DatagramPacket(sent, 1, address));

@@ -228,6 +228,9 @@ public final class SessionHub {
         Runnable close = socket::close; // made before it is needed
         try {
             SessionHub hub = new SessionHub(socket, false, maxMessage, Long.MAX_VALUE);
+            if (socket instanceof RdmaDatagramSocket) {
+                socket.connect(to); // so that it hears of the end of the server's process
+            }
             SessionCarrier carrier = hub.greet(to, System.nanoTime() + Math.min(limitNanos, STALL_NANOS));
             hub.start();
             if (socket instanceof RdmaDatagramSocket rdma && carrier.transport().equals(Transport.UDP.name())) {
@@ -298,7 +301,7 @@ public final class SessionHub {
         DatagramPacket packet = new DatagramPacket(buffer.array(), buffer.capacity());
         try {
             socket.receive(packet);
-        } catch (SocketTimeoutException e) {
+        } catch (SocketTimeoutException | PortUnreachableException e) {
             return false;
         }
         return packet.getPort() == from.getPort() && in.read(buffer.clear().limit(packet.getLength()));
@@ -396,6 +399,10 @@ public final class SessionHub {
                     }
                 } catch (IOException | RuntimeException | Error e) {
                     if (socket.isClosed()) {
+                        return;
+                    }
+                    if (e instanceof PortUnreachableException && socket instanceof RdmaDatagramSocket) {
+                        giveUp(e); // that is no word of the network, which a stranger could have forged
                         return;
                     }
                     long now = System.nanoTime();
