@@ -440,15 +440,13 @@ public class RdmaDatagramSocket extends DatagramSocket {
         synchronized (lock) {
             if (reader == null && !isClosed()) {
                 Runnable loop = this::readUdp;
-                reader = Thread.ofVirtual().name("rdma-udp-" + getLocalPort()).inheritInheritableThreadLocals(false)
-                        .start(() -> LibraryThreads.insist(loop));
+                reader = LibraryThreads.start("rdma-udp-" + getLocalPort(), () -> LibraryThreads.insist(loop));
             }
         }
     }
 
     /** An {@code Error} costs a datagram: only one after the other ends this, which receivers hear. */
     private void readUdp() {
-        Thread.currentThread().setContextClassLoader(ClassLoader.getSystemClassLoader());
         DatagramPacket packet = null;
         Throwable last = null;
         int failures = 0;

@@ -267,7 +267,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             return;
         }
         Making waiting = this::makeWaiting; // here: what the thread's first step lacks memory for would never be told
-        Thread thread = Thread.ofVirtual().name("rdma-grpc-begin").unstarted(() -> beginWaiting(waiting));
+        Thread thread = LibraryThreads.unstartedVirtual("rdma-grpc-begin", () -> beginWaiting(waiting));
+        thread.setContextClassLoader(Thread.currentThread().getContextClassLoader()); // credentials may need it
         beginner = thread; // before cut is read: pairs with end
         try {
             thread.start();
@@ -585,7 +586,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             } else if (next.length <= AT_ONCE_BYTES && open.trySend(next)) {
                 sent = true;
             } else {
-                Thread.ofVirtual().name("rdma-grpc-send").start(() -> sendAll(open));
+                LibraryThreads.start("rdma-grpc-send", () -> sendAll(open));
                 handedOn = true;
             }
         } catch (RpcException e) {

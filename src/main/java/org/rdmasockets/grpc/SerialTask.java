@@ -64,7 +64,7 @@ final class SerialTask implements Runnable {
 
     /** The call has to end all the same. */
     private void runElsewhere() {
-        Thread.ofVirtual().name("rdma-grpc").start(this);
+        LibraryThreads.start("rdma-grpc", Thread.currentThread().getContextClassLoader(), this);
     }
 
     /** The body: has to return now, and runs again, on another executor. */

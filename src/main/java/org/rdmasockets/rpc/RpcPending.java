@@ -3,6 +3,7 @@ package org.rdmasockets.rpc;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.rpc.call.CallStream;
@@ -131,7 +132,7 @@ public final class RpcPending {
             told.run();
         } else {
             try {
-                Thread.ofVirtual().name("rdma-rpc-repeat").start(() -> repeat(now));
+                LibraryThreads.start("rdma-rpc-repeat", () -> repeat(now));
             } catch (Error e) { // no memory: it is not made again, and the application waits to be told
                 failure = new RpcException(RpcStatus.UNAVAILABLE, e.toString(), RpcMetadata.EMPTY, e);
                 told.run();

@@ -159,7 +159,7 @@ abstract class CallConnection {
     /** Sends what is held without a wait: what finds no room goes later, on a thread of its own. */
     final void flushSoon() {
         if (carrier.holds() && !flush(System.nanoTime())) {
-            Thread.startVirtualThread(() -> flush(Long.MAX_VALUE));
+            LibraryThreads.start("rdma-rpc-send", () -> flush(Long.MAX_VALUE));
         }
     }
 
@@ -243,7 +243,7 @@ abstract class CallConnection {
     /** Sends without a wait: what finds no room goes later, on a thread of its own. */
     final void sendSoon(Frame frame) {
         if (!sendOrFail(frame, null, System.nanoTime())) {
-            Thread.startVirtualThread(() -> sendOrFail(frame));
+            LibraryThreads.start("rdma-rpc-send", () -> sendOrFail(frame));
         }
     }
 

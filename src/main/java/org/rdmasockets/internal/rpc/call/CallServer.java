@@ -50,6 +50,8 @@ public final class CallServer implements AutoCloseable {
     final AtomicLong heldBytes = new AtomicLong();
     /** When slow messages were looked for. */
     private final AtomicLong droppedNanos = new AtomicLong(System.nanoTime());
+    /** Of the thread that made this: that of the application whose methods are served. */
+    private final ClassLoader context;
     /** Where failures of methods are told. */
     final LimitedLog failures = new LimitedLog(LOG);
     private final CountDownLatch ended = new CountDownLatch(1);
@@ -107,7 +109,7 @@ public final class CallServer implements AutoCloseable {
         try {
             CallServer server = new CallServer(listener, methods, settings, aging);
             Runnable loop = server::acceptAll;
-            Thread.ofVirtual().name("rdma-rpc-accept").start(() -> LibraryThreads.insist(loop));
+            LibraryThreads.start("rdma-rpc-accept", () -> LibraryThreads.insist(loop));
             begun = true;
             return server;
         } finally {
@@ -123,8 +125,14 @@ public final class CallServer implements AutoCloseable {
         this.listener = listener;
         this.methods = methods;
         this.settings = settings;
+        context = Thread.currentThread().getContextClassLoader();
         memory = new ResponseCache(settings.memoryBytes(), settings.memoryNanos());
         shares = new Shares<>(settings.maxConnections(), settings.maxConnections());
+    }
+
+    /** Starts a thread that may run methods, or listeners of calls. */
+    Thread start(String name, Runnable task) {
+        return LibraryThreads.start(name, context, task);
     }
 
     private void acceptAll() {
@@ -182,7 +190,7 @@ public final class CallServer implements AutoCloseable {
             if (leaving) {
                 connection.leave();
             }
-            Thread.ofVirtual().name("rdma-rpc-server").start(connection::serve);
+            start("rdma-rpc-server", connection::serve);
         } catch (Throwable e) {
             if (connection == null) {
                 refused = carrier;
@@ -310,7 +318,7 @@ public final class CallServer implements AutoCloseable {
         try {
             while (!due.isEmpty()) { // each on a thread of its own: its client may take nothing
                 CallStream call = due.getLast();
-                Thread.startVirtualThread(() -> call.finish(Code.RESOURCE_EXHAUSTED, "the server has no room for a "
+                start("rdma-rpc-late", () -> call.finish(Code.RESOURCE_EXHAUSTED, "the server has no room for a "
                         + "call whose request does not come", null, null));
                 due.removeLast();
             }

@@ -16,6 +16,7 @@ import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.endpoint.RdmaEndpointBuilder;
 import org.rdmasockets.endpoint.RdmaEndpointServer;
 import org.rdmasockets.internal.lock.CallerLock;
+import org.rdmasockets.internal.lock.LibraryThreads;
 
 /**
  * Frames in messages of an endpoint. A short frame is copied into one of a few slots, which are used in turn: a sender
@@ -188,7 +189,7 @@ public final class EndpointCarrier implements Carrier {
 
     /** Frames of other calls may be lost: a thread with stack to spare ends the connection. */
     private void spoil() {
-        Thread.ofVirtual().name("rdma-rpc-end").start(endpoint::close);
+        LibraryThreads.start("rdma-rpc-end", endpoint::close);
     }
 
     @Override

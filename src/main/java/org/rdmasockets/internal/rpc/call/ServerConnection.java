@@ -90,7 +90,7 @@ final class ServerConnection extends CallConnection {
                 sendOrFail(new Frame(Frame.GOAWAY, 0, 0));
             }
             if (!server.aging.isNever()) {
-                ager = Thread.ofVirtual().name("rdma-rpc-age").start(this::age);
+                ager = server.start("rdma-rpc-age", this::age);
                 if (failure() != null) { // pairs with onFailed
                     ager.interrupt();
                 }
@@ -192,7 +192,7 @@ final class ServerConnection extends CallConnection {
                 server.waitsFor(call);
             }
             if (deadlineNanos != Long.MAX_VALUE) {
-                call.timer(CallTimer.at(deadlineNanos, () -> Thread.startVirtualThread(
+                call.timer(CallTimer.at(deadlineNanos, () -> server.start("rdma-rpc-deadline",
                         () -> call.finish(Code.DEADLINE_EXCEEDED, "the time of the call is over", null, null))));
             }
             call.methodThread = Thread.currentThread();
@@ -364,7 +364,7 @@ final class ServerConnection extends CallConnection {
 
     private void startReader(long turn) {
         reader.set(turn + 2);
-        Thread.ofVirtual().name("rdma-rpc-server").start(() -> read(turn + 2));
+        server.start("rdma-rpc-server", () -> read(turn + 2));
     }
 
     /** The timer: starts another reader if this one runs the same method as at the last look. True if one runs. */
@@ -375,7 +375,7 @@ final class ServerConnection extends CallConnection {
         if (runs && now == lookedAt && reader.compareAndSet(now, now + 1)) {
             slow.wasSlow();
             try {
-                Thread.ofVirtual().name("rdma-rpc-server").start(() -> read(now + 1));
+                server.start("rdma-rpc-server", () -> read(now + 1));
             } catch (Error e) {
                 fail("no thread reads any more", e);
             }
@@ -475,7 +475,7 @@ final class ServerConnection extends CallConnection {
                 fail(new IOException("the client takes no answers, and far too many bytes of them wait"));
             }
             if (Thread.currentThread() == readerThread && late.get() <= server.settings.maxCallsPerConnection()) {
-                Thread.startVirtualThread(() -> replyLate(frame, bytes));
+                server.start("rdma-rpc-late", () -> replyLate(frame, bytes));
                 begun = true;
             }
         } finally {
@@ -556,7 +556,7 @@ final class ServerConnection extends CallConnection {
             if (greeted) {
                 sendSoon(new Frame(Frame.GOAWAY, 0, 0)); // the client may take nothing
             }
-            Thread.startVirtualThread(() -> {
+            server.start("rdma-rpc-grace", () -> {
                 try {
                     Thread.sleep(GRACE);
                 } catch (InterruptedException e) {

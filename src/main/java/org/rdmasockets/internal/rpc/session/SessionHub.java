@@ -131,7 +131,7 @@ public final class SessionHub {
             throw new IOException("no HMAC-SHA256 in this JVM", e);
         }
         Runnable loop = this::time;
-        timer = Thread.ofVirtual().name("rdma-rpc-session-timer").unstarted(() -> LibraryThreads.insist(loop));
+        timer = LibraryThreads.unstartedVirtual("rdma-rpc-session-timer", () -> LibraryThreads.insist(loop));
     }
 
     /** Listens by a bound socket that is used for nothing else and ends with this; no longer message comes in. */
@@ -248,7 +248,7 @@ public final class SessionHub {
     private void start() {
         lookAt = Long.MIN_VALUE; // a client has its session already
         timer.start();
-        Thread.ofVirtual().name("rdma-rpc-session-reader").start(new Reader());
+        LibraryThreads.start("rdma-rpc-session-reader", new Reader());
     }
 
     // A client's handshake, before any other thread knows of it.
@@ -841,7 +841,7 @@ public final class SessionHub {
                 }
             }
             if (looks) { // now that the question has gone, and shows over what
-                Thread.ofVirtual().name("rdma-rpc-session-look").start(() -> look(this));
+                LibraryThreads.start("rdma-rpc-session-look", () -> look(this));
             }
             boolean over = session.failure() != null || endsAt != Long.MAX_VALUE && !(confirmed && !closing)
                     && (endsAt - now <= 0 || closing && session.isSettled());

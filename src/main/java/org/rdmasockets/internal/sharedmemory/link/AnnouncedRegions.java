@@ -17,8 +17,8 @@ final class AnnouncedRegions {
     private static final int AGAIN = Errno.EAGAIN.number();
 
     /**
-     * A packet about a region that has to wait; to announce, it has entered the region. Its key is made once. The region
-     * is null if it is the peer's.
+     * A packet about a region that has to wait; to announce, it has entered the region. Its key is made once. The
+     * region is null if it is the peer's.
      */
     private record Waiting(int type, Integer key, SharedRegion region, long accessBits, long tag) {}
 
