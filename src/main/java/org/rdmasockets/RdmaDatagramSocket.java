@@ -8,6 +8,7 @@ import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.PortUnreachableException;
 import java.net.SocketAddress;
 import java.net.SocketException;
 import java.net.SocketOption;
@@ -40,7 +41,8 @@ import org.rdmasockets.internal.socket.RdmaDatagramSocketImpl;
  * <p>It does everything that {@link DatagramSocket} can do. As there, datagrams can be lost: over shared memory where
  * the receiver has no room, {@code SO_RCVBUF}, or its process is behind. Over shared memory a datagram has up to 16,352
  * bytes, and longer ones go over UDP, unless that is forced. Multicast and broadcast go over UDP. The kernel is not
- * told of {@link #connect}: what others send is dropped here, and {@code PortUnreachableException} is not thrown.
+ * told of {@link #connect}: what others send is dropped here, and {@code PortUnreachableException} is thrown only by a
+ * receive, once the process of this host ends to which the socket is connected and has sent over shared memory.
  *
  * <p>A socket that has received is open until it is closed.
  *
@@ -378,6 +380,8 @@ public class RdmaDatagramSocket extends DatagramSocket {
      *
      * @param packet gets data, as much as there is room for, and address of the sender
      * @throws SocketTimeoutException when {@code SO_TIMEOUT} is over
+     * @throws PortUnreachableException if this is connected to a process of this host that has ended since it was sent
+     *         to over shared memory, and all that it had sent was received; once, as over UDP
      * @throws IOException if this is closed, also meanwhile; or if an interrupt of this virtual thread closes it
      */
     @Override
@@ -436,15 +440,13 @@ public class RdmaDatagramSocket extends DatagramSocket {
         synchronized (lock) {
             if (reader == null && !isClosed()) {
                 Runnable loop = this::readUdp;
-                reader = Thread.ofVirtual().name("rdma-udp-" + getLocalPort()).inheritInheritableThreadLocals(false)
-                        .start(() -> LibraryThreads.insist(loop));
+                reader = LibraryThreads.start("rdma-udp-" + getLocalPort(), () -> LibraryThreads.insist(loop));
             }
         }
     }
 
     /** An {@code Error} costs a datagram: only one after the other ends this, which receivers hear. */
     private void readUdp() {
-        Thread.currentThread().setContextClassLoader(ClassLoader.getSystemClassLoader());
         DatagramPacket packet = null;
         Throwable last = null;
         int failures = 0;

@@ -2,14 +2,17 @@ package org.rdmasockets;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.PortUnreachableException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Assumptions;
@@ -53,8 +56,10 @@ class DatagramsBetweenProcessesTest {
             assertArrayEquals(sent, Arrays.copyOf(back.getData(), back.getLength()));
             assertEquals(address, back.getSocketAddress());
             exchange(socket, address);
+            socket.connect(address);
             server.kill();
             server.awaitEnd();
+            assertThrows(PortUnreachableException.class, () -> socket.receive(back));
             socket.setOption(RdmaSocketOptions.TRANSPORT, Transport.AUTO);
             Await.until("datagrams go over UDP when nobody is there", () -> {
                 socket.send(new DatagramPacket(sent, 1, address));
@@ -72,10 +77,33 @@ class DatagramsBetweenProcessesTest {
         }
     }
 
+    @Test
+    void theEndOfAProcessIsHeardOnlyByTheSocketsThatAreConnectedToIt() throws Exception {
+        requireSharedMemory();
+        try (Program server = Program.java("UdpEcho", "0"); Program other = Program.java("UdpEcho", "0");
+                RdmaDatagramSocket stays = new RdmaDatagramSocket(); RdmaDatagramSocket left = new RdmaDatagramSocket();
+                RdmaDatagramSocket unconnected = new RdmaDatagramSocket()) {
+            stays.connect(address(server));
+            left.connect(address(other));
+            for (DatagramSocket socket : List.of(stays, left, unconnected)) {
+                socket.setSoTimeout(GUARD_MILLIS);
+                exchange(socket, socket == stays ? address(server) : address(other), 1);
+            }
+            other.kill();
+            assertThrows(PortUnreachableException.class, () -> left.receive(new DatagramPacket(new byte[1], 1)));
+            exchange(stays, address(server), 1);
+            exchange(unconnected, address(server), 1);
+        }
+    }
+
     private static void exchange(DatagramSocket socket, InetSocketAddress address) throws Exception {
+        exchange(socket, address, ROUNDS);
+    }
+
+    private static void exchange(DatagramSocket socket, InetSocketAddress address, int rounds) throws Exception {
         ByteBuffer data = ByteBuffer.allocate(64);
         DatagramPacket packet = new DatagramPacket(new byte[64], 64);
-        for (int i = 0; i < ROUNDS; i++) {
+        for (int i = 0; i < rounds; i++) {
             for (int j = 0; j < WINDOW; j++) {
                 data.putInt(0, i * WINDOW + j);
                 socket.send(new DatagramPacket(data.array(), 64, address));

@@ -265,8 +265,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (make(waitsHere ? this::callAndWait : this::makeAtOnce)) {
             return;
         }
-        Thread thread = Thread.ofVirtual().name("rdma-grpc-begin").unstarted(
+        Thread thread = LibraryThreads.unstartedVirtual("rdma-grpc-begin",
                 LibraryThreads.once(this::beginWaiting, e -> endBy("", e)));
+        thread.setContextClassLoader(Thread.currentThread().getContextClassLoader()); // credentials may need it
         beginner = thread; // before cut is read: pairs with end
         try {
             thread.start();
@@ -559,7 +560,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             do {
                 seen = flushes.get();
                 if (!sendAtOnce(open)) {
-                    Thread.ofVirtual().name("rdma-grpc-send").start(
+                    LibraryThreads.start("rdma-grpc-send",
                             LibraryThreads.once(() -> sendAll(open), this::sendingFailed));
                     return;
                 }

@@ -33,6 +33,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.rpc.RpcClient;
@@ -118,7 +119,7 @@ final class CoreTransports implements ClientTransportFactory {
         @Override
         public Runnable start(Listener told) {
             order.execute(() -> listener = told);
-            Thread.ofVirtual().name("rdma-grpc-connect").start(this::connect);
+            LibraryThreads.start("rdma-grpc-connect", this::connect);
             return null;
         }
 

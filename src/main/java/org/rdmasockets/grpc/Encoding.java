@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.rpc.RpcException;
 import org.rdmasockets.rpc.RpcMetadata;
 import org.rdmasockets.internal.rpc.call.Frame;
@@ -27,10 +28,18 @@ final class Encoding {
     /** The rest of a call's deadline when the call reaches its server. */
     static final Metadata.Key<String> TIMEOUT = Metadata.Key.of("grpc-timeout", Metadata.ASCII_STRING_MARSHALLER);
     private static final long MOST_TIMEOUT = 100_000_000;
-    /** Executors that are the default: a virtual thread for each task. */
-    static final Executor VIRTUAL = task -> Thread.ofVirtual().name("rdma-grpc").start(task);
     /** The one that runs what it is given at once. */
     static final Executor DIRECT = Runnable::run;
+
+    /** Executors that are the default: a virtual thread for each task, with the maker's context class loader. */
+    static final class Virtual implements Executor {
+        private final ClassLoader context = Thread.currentThread().getContextClassLoader();
+
+        @Override
+        public void execute(Runnable task) {
+            LibraryThreads.start("rdma-grpc", context, task);
+        }
+    }
 
     private Encoding() {}
 

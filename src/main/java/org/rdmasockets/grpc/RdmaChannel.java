@@ -37,6 +37,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.rpc.call.QuickWatcher;
 import org.rdmasockets.rpc.RpcClient;
 import org.rdmasockets.rpc.RpcMetadata;
@@ -60,6 +61,8 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
     private ConnectivityState state = ConnectivityState.IDLE;
     private List<Runnable> told = new ArrayList<>();
     private final Object stateLock = new Object();
+    /** For watchers of the state. */
+    private final Executor threads = new Encoding.Virtual();
 
     /** The settings of a channel; a call without a deadline waits for a connection for {@code retryTime}. */
     record Settings(String authority, String userAgent, Executor executor, Duration retryTime,
@@ -148,7 +151,7 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
     /** Runs a callback, and neither that nor its executor on this thread, which may hold the client's locks. */
     private void tell(Runnable callback) {
         Executor where = settings.executor();
-        Encoding.VIRTUAL.execute(where == Encoding.DIRECT ? callback : () -> {
+        threads.execute(where == Encoding.DIRECT ? callback : () -> {
             try {
                 where.execute(callback);
             } catch (RejectedExecutionException | OutOfMemoryError e) { // it takes no more, or has no thread
@@ -178,7 +181,7 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
         }
         changed.forEach(this::tell);
         if (requestConnection && !connected && !shutdown) {
-            Thread.ofVirtual().name("rdma-grpc-connect").start(() -> {
+            LibraryThreads.start("rdma-grpc-connect", () -> {
                 try {
                     client.connect(settings.retryTime());
                 } catch (IOException e) {

@@ -55,7 +55,7 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
     private UnaryOperator<Channel> log = UnaryOperator.identity();
     private String authority;
     private String userAgent;
-    private Executor executor = Encoding.VIRTUAL;
+    private Executor executor = new Encoding.Virtual();
     private Duration retryTime = Duration.ofSeconds(30);
     private CompressorRegistry compressors = CompressorRegistry.getDefaultInstance();
     private DecompressorRegistry decompressors = DecompressorRegistry.getDefaultInstance();
@@ -150,10 +150,13 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
         return executor(Encoding.DIRECT);
     }
 
-    /** Where callbacks run; on virtual threads without this, or with null. The executor is the caller's to end. */
+    /**
+     * Where callbacks run. The executor is the caller's to end. Without this, or with null, on virtual threads with the
+     * context class loader of the thread that made this builder, and without its inheritable thread-locals.
+     */
     @Override
     public RdmaChannelBuilder executor(Executor where) {
-        executor = Objects.requireNonNullElse(where, Encoding.VIRTUAL);
+        executor = where == null ? new Encoding.Virtual() : where;
         return this;
     }
 

@@ -33,6 +33,7 @@ import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.rpc.RpcDatagrams;
@@ -85,7 +86,7 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
     static final class Deadlines {
         /** Where they wait. */
         static final ScheduledThreadPoolExecutor SCHEDULER = new ScheduledThreadPoolExecutor(1,
-                Thread.ofPlatform().name("rdma-grpc-deadlines").daemon().factory());
+                task -> LibraryThreads.unstarted("rdma-grpc-deadlines", task));
 
         static {
             SCHEDULER.setRemoveOnCancelPolicy(true);
@@ -125,7 +126,8 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
         ServerCallHandler<Q, A> handler = definition.getServerCallHandler();
         Executor executor = serving.executor();
         CallMethod.Running begins = stream -> new ServedCall<>(stream, method, handler, serving).begin();
-        boolean here = (executor == Encoding.VIRTUAL || executor == Encoding.DIRECT) && serving.executors() == null;
+        boolean here = serving.executors() == null
+                && (executor instanceof Encoding.Virtual || executor == Encoding.DIRECT);
         if (here && method.getType() == MethodDescriptor.MethodType.UNARY) {
             return new CallMethod.Unary((stream, request) -> {
                 new ServedCall<>(stream, method, handler, serving).runHere(request);

@@ -44,7 +44,7 @@ public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
     private final List<ServerStreamTracer.Factory> tracers = new ArrayList<>();
     private HandlerRegistry fallback;
     private BinaryLog log;
-    private Executor executor = Encoding.VIRTUAL;
+    private Executor executor = new Encoding.Virtual();
     private ServerCallExecutorSupplier executors;
     private CompressorRegistry compressors = CompressorRegistry.getDefaultInstance();
     private DecompressorRegistry decompressors = DecompressorRegistry.getDefaultInstance();
@@ -137,10 +137,13 @@ public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
         return executor(Encoding.DIRECT);
     }
 
-    /** Where callbacks run; on virtual threads without this, or with null. The executor is the caller's to end. */
+    /**
+     * Where callbacks run. The executor is the caller's to end. Without this, or with null, on virtual threads with the
+     * context class loader of the thread that made this builder, and without its inheritable thread-locals.
+     */
     @Override
     public RdmaServerBuilder executor(Executor where) {
-        executor = Objects.requireNonNullElse(where, Encoding.VIRTUAL);
+        executor = where == null ? new Encoding.Virtual() : where;
         return this;
     }
 

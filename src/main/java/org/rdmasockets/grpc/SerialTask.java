@@ -68,7 +68,7 @@ final class SerialTask {
 
     /** The call has to end all the same. */
     private void runElsewhere() {
-        Thread.ofVirtual().name("rdma-grpc").start(work);
+        LibraryThreads.start("rdma-grpc", Thread.currentThread().getContextClassLoader(), work);
     }
 
     /** The body: has to return now, and runs again, on another executor. */

@@ -24,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.rpc.RpcMetadata;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.Code;
@@ -119,7 +120,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         stream.keepPlace(CallStream.CANCELLATION);
         boolean starts = false;
         try {
-            Thread.ofVirtual().name("rdma-grpc-cancel").start(() -> {
+            LibraryThreads.start("rdma-grpc-cancel", Thread.currentThread().getContextClassLoader(), () -> {
                 try {
                     begun.cancel(cause);
                 } finally {

@@ -450,9 +450,10 @@ public final class RpcClient implements AutoCloseable {
     /** A watcher of the application, told on a thread of its own of one state after the other: locks are held here. */
     private Consumer<Connectivity> inTurn(Consumer<Connectivity> told) {
         ArrayDeque<Connectivity> untold = new ArrayDeque<>(); // guarded by stateLock
+        ClassLoader context = Thread.currentThread().getContextClassLoader();
         return now -> {
             if (untold.isEmpty()) {
-                Thread.ofVirtual().name("rdma-rpc-state").start( // waits for stateLock
+                LibraryThreads.start("rdma-rpc-state", context, // waits for stateLock
                         LibraryThreads.insisting(() -> tellAll(untold, told), LibraryThreads::report));
             }
             untold.add(now);
@@ -780,7 +781,8 @@ public final class RpcClient implements AutoCloseable {
          * Tells of each change of the connection's state, one at a time, in their order, also between calls. Without
          * this, none is told.
          *
-         * @param told gets the new state, on a thread of its own, perhaps when it is not the present one any more
+         * @param told gets the new state, perhaps when it is not the present one any more, on a thread of its own with
+         *        the context class loader of the thread that made the client, and none of its inheritable thread-locals
          * @return this
          */
         public Builder onState(Consumer<Connectivity> told) {

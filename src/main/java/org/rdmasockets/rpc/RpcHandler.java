@@ -8,7 +8,8 @@ package org.rdmasockets.rpc;
 @FunctionalInterface
 public interface RpcHandler {
     /**
-     * Answers. The thread is virtual and is interrupted when the call is cancelled or its time is over.
+     * Answers. The thread is virtual and is interrupted when the call is cancelled or its time is over. It has the
+     * context class loader of the thread that started the server, and none of its inheritable thread-locals.
      *
      * @param request the handler's own
      * @param call metadata, deadline, the caller's address

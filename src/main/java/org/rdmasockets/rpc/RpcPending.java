@@ -3,8 +3,8 @@ package org.rdmasockets.rpc;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.ClientConnection;
@@ -132,8 +132,7 @@ public final class RpcPending {
             told.run();
         } else {
             try {
-                Thread.ofVirtual().name("rdma-rpc-repeat").start(
-                        LibraryThreads.once(() -> repeat(now), this::failedBy));
+                LibraryThreads.start("rdma-rpc-repeat", LibraryThreads.once(() -> repeat(now), this::failedBy));
             } catch (Error e) { // no memory: it is not made again, and the application waits to be told
                 failure = new RpcException(RpcStatus.UNAVAILABLE, e.toString(), RpcMetadata.EMPTY, e);
                 told.run();

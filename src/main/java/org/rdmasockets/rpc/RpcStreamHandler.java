@@ -9,7 +9,8 @@ package org.rdmasockets.rpc;
 public interface RpcStreamHandler {
     /**
      * Receives and sends. When it returns, the call has ended well. The thread is virtual and is interrupted when the
-     * call is cancelled or its time is over.
+     * call is cancelled or its time is over. It has the context class loader of the thread that started the server, and
+     * none of its inheritable thread-locals.
      *
      * @param call to receive from and send to, by one thread at a time for each
      * @throws RpcException a status for the client

@@ -2,6 +2,7 @@ package org.rdmasockets.internal.datagram;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.PortUnreachableException;
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.Condition;
 import org.rdmasockets.internal.lock.Losses;
@@ -25,6 +26,10 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     private InetSocketAddress peer;
     private IOException failure;
     private boolean closed;
+    /** Whether the peer's process has ended since it was sent to, and no receive has said so. */
+    private boolean unreachable;
+    /** The way over which was sent last; null if its end was heard of. Not guarded. */
+    private volatile DatagramPorts.Route way;
 
     /** A datagram that has come: the sender that it names, its own array, and the transport's name. */
     public record Arrived(InetSocketAddress source, byte[] data, String transport) {
@@ -54,6 +59,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         lock.lock();
         try {
             peer = only;
+            unreachable = false;
             if (only != null) {
                 queue.removeIf(datagram -> !isOf(only, datagram.source()));
                 queuedBytes = queue.stream().mapToLong(Arrived::cost).sum();
@@ -120,6 +126,35 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         }
     }
 
+    /** A datagram is about to go over shared memory: from now on the end of the process there is heard of. */
+    void sendsOver(DatagramPorts.Route route) {
+        if (way != route) {
+            way = route;
+            if (route.hasEnded()) { // perhaps before this was known
+                linkEnded();
+            }
+        }
+    }
+
+    /** As over UDP, a socket that is connected hears that its peer's port has gone, once. */
+    @Override
+    public void linkEnded() {
+        DatagramPorts.Route used = way;
+        if (used == null || !used.hasEnded()) {
+            return;
+        }
+        lock.lock();
+        try {
+            if (way == used) {
+                way = null;
+                unreachable = used.destination().equals(peer);
+                arrived.signalAll();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private void add(Arrived datagram) {
         if (!closed && (peer == null || isOf(peer, datagram.source()))) {
             queue.add(datagram);
@@ -160,12 +195,17 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
 
     /**
      * Receives the oldest datagram, waiting until a time of {@code System.nanoTime}, {@code Long.MAX_VALUE} for no end;
-     * null at the deadline, or if this is closed. Throws the failure, or if this virtual thread was interrupted.
+     * null at the deadline, or if this is closed. Throws the failure, or if this virtual thread was interrupted, or
+     * {@code PortUnreachableException} if the peer's process has ended and nothing is left of what came before.
      */
     public Arrived receive(long deadlineNanos) throws IOException {
         lock.lock();
         try {
             while (queue.isEmpty() && !closed) {
+                if (unreachable) {
+                    unreachable = false;
+                    throw new PortUnreachableException("the process that had the port of " + peer + " has ended");
+                }
                 if (failure != null) {
                     throw new IOException(failure.getMessage(), failure);
                 }

@@ -187,6 +187,7 @@ public final class DatagramWays implements AutoCloseable {
         InterruptibleWait.await(nanos -> route.await(nanos) ? true : null, route.begunNanos() + most);
         String refusal = route.refusal();
         if (refusal == null) {
+            inbox.sendsOver(route);
             route.send(way.source(), data);
             return null;
         }

@@ -15,6 +15,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.provider.Providers;
@@ -222,7 +223,7 @@ final class IbverbsDatagrams {
     /** Loads what is needed, too: nothing of that in the thread that reads the UDP port. */
     private CompletableFuture<DatagramQueue> begin(InetAddress own) {
         CompletableFuture<DatagramQueue> result = new CompletableFuture<>();
-        Thread.ofVirtual().name("rdma-datagrams").inheritInheritableThreadLocals(false).start(() -> {
+        LibraryThreads.start("rdma-datagrams", () -> {
             try {
                 Engine engine = Engine.of(Providers.ibverbs());
                 SetupPool.SHARED.execute(() -> {

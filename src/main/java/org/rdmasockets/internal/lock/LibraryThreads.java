@@ -6,9 +6,10 @@ import java.util.concurrent.ThreadFactory;
 import java.util.function.Consumer;
 
 /**
- * Makes the threads of this library that outlive the call that starts them. Such a thread belongs to no application: it
- * keeps neither the context class loader, nor the thread group, nor the inheritable thread-locals of the thread that
- * makes it, so that an undeployed application can be unloaded.
+ * Makes all threads of this library. Such a thread belongs to no application: it keeps neither the context class
+ * loader, nor the thread group, nor the inheritable thread-locals of the thread that makes it, so that an undeployed
+ * application can be unloaded, and no call sees what belongs to another. Threads that run code of an application have
+ * its context class loader: that of the thread that made the server, channel or client.
  */
 public final class LibraryThreads {
     /** How often a thing that has to end is tried for want of memory. */
@@ -43,6 +44,26 @@ public final class LibraryThreads {
         thread.setDaemon(true);
         thread.setPriority(Thread.NORM_PRIORITY);
         thread.setContextClassLoader(ClassLoader.getSystemClassLoader());
+        return thread;
+    }
+
+    /** A virtual thread that has not started. */
+    public static Thread unstartedVirtual(String name, Runnable task) {
+        return Thread.ofVirtual().name(name).inheritInheritableThreadLocals(false).unstarted(task);
+    }
+
+    /** Starts a virtual thread. */
+    public static Thread start(String name, Runnable task) {
+        Thread thread = unstartedVirtual(name, task);
+        thread.start();
+        return thread;
+    }
+
+    /** Starts a virtual thread for an application's code, which finds its classes by the context class loader. */
+    public static Thread start(String name, ClassLoader context, Runnable task) {
+        Thread thread = unstartedVirtual(name, task);
+        thread.setContextClassLoader(context);
+        thread.start();
         return thread;
     }
 

@@ -51,6 +51,9 @@ public final class DatagramPorts {
 
         /** Takes a datagram, in an array of its own, from the address that its sender claims. */
         void take(InetSocketAddress source, byte[] data);
+
+        /** Some link to another process has ended, and with it the {@linkplain Route#hasEnded ways} over it. */
+        void linkEnded();
     }
 
     /** A port that is taken. */
@@ -136,6 +139,16 @@ public final class DatagramPorts {
                     : System.nanoTime() - sinceNanos > REFUSED_NANOS;
         }
 
+        /** Where it leads. */
+        public InetSocketAddress destination() {
+            return destination;
+        }
+
+        /** Whether this led to a process, and the link there has ended: as a rule because the process has. */
+        public boolean hasEnded() {
+            return known.getCount() == 0 && end != null && !end.isOpen();
+        }
+
         /** When the search has begun, by {@code System.nanoTime}. */
         public long begunNanos() {
             return begunNanos;
@@ -204,6 +217,13 @@ public final class DatagramPorts {
     /** Whether there is any port, so that links are listened to. */
     boolean isOpen() {
         return !ports.isEmpty();
+    }
+
+    /** A link has ended, and says so. */
+    void linkEnded() {
+        for (Port port : ports.values()) {
+            port.receiver.linkEnded();
+        }
     }
 
     /** How many datagrams found no room. */

@@ -570,8 +570,14 @@ final class LinkDispatcher implements LinkHandler {
                 }
             }
             lost = reason;
-            goOn();
-            link.close();
+            try {
+                goOn();
+                link.close();
+            } finally {
+                if (fabric.takesDatagrams()) {
+                    fabric.datagramPorts().linkEnded();
+                }
+            }
         }
         LOG.debug("a link to another process ended: {}", reason);
     }

@@ -1,18 +1,28 @@
 package org.rdmasockets.internal.lock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.ArrayList;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.rpc.RpcClient;
+import org.rdmasockets.rpc.RpcServer;
 
 /** Threads of the library keep nothing of the threads that start them. */
 class LibraryThreadsTest {
@@ -70,5 +80,50 @@ class LibraryThreadsTest {
         seen.clear();
         LibraryThreads.insisting(task, failed).run();
         assertEquals(List.of("runs", "runs", "runs"), seen, "insisting");
+    }
+
+    /** All of its code, but the program for administrators and what only asks whether the JVM ends. */
+    @Test
+    void allAreMadeInOnePlace() throws Exception {
+        Pattern makes = Pattern.compile("Thread\\.of[VP]|startVirtualThread|new Thread\\(|newThread\\w+Executor");
+        Path code = Path.of("src/main/java/org/rdmasockets");
+        try (Stream<Path> files = Files.walk(code)) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                String name = code.relativize(file).toString();
+                if (!name.startsWith("internal/doctor/") && !name.equals("internal/log/LogRecords.java")
+                        && !name.equals("internal/lock/LibraryThreads.java")) {
+                    assertFalse(makes.matcher(Files.readString(file)).find(), name);
+                }
+            }
+        }
+    }
+
+    @Test
+    void methodsOfAServerHaveTheClassLoaderOfItsMakerAndNoOtherThingOfAnyThread() throws Exception {
+        CompletableFuture<Belongings> method = new CompletableFuture<>();
+        CompletableFuture<Belongings> watcher = new CompletableFuture<>();
+        FutureTask<Void> application = new FutureTask<>(() -> {
+            CALLERS.set(new Object());
+            try (RpcServer server = RpcServer.builder().unary("look", (request, call) -> {
+                method.complete(Belongings.now());
+                return request;
+            }).listen(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+                    RpcClient client = RpcClient.builder().onState(now -> watcher.complete(Belongings.now()))
+                            .connect(server.localAddress())) {
+                client.call("look", new byte[1]);
+                watcher.get(SECONDS_TO_WAIT, TimeUnit.SECONDS);
+                return null;
+            }
+        });
+        try (URLClassLoader loader = new URLClassLoader(new URL[0])) {
+            Thread caller = new Thread(application);
+            caller.setContextClassLoader(loader);
+            caller.start();
+            application.get(SECONDS_TO_WAIT, TimeUnit.SECONDS);
+            for (Belongings found : List.of(method.join(), watcher.join())) {
+                assertSame(loader, found.loader());
+                assertNull(found.local());
+            }
+        }
     }
 }

@@ -29,6 +29,11 @@ class DatagramPortsTest {
         public void take(InetSocketAddress source, byte[] data) {
             all.add(data);
         }
+
+        @Override
+        public void linkEnded() {
+            throw new AssertionError("no link ends here");
+        }
     }
 
     private static int freePort() throws Exception {

@@ -353,6 +353,11 @@ class HostileLinkTest {
                 taken.add(data);
                 assertEquals(2, source.getPort());
             }
+
+            @Override
+            public void linkEnded() {
+                throw new AssertionError("no link ends here");
+            }
         };
         InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(),
                 listener.localAddress().getPort());

@@ -179,11 +179,16 @@ abstract class CallConnection {
     /** Starts a virtual thread for what the peer, or others here, wait for: without it the connection is over. */
     final Thread start(String name, Runnable task) {
         try {
-            return Thread.ofVirtual().name(name).start(LibraryThreads.once(task, this::lacking));
+            return LibraryThreads.start(name, context(), LibraryThreads.once(task, this::lacking));
         } catch (RuntimeException | Error e) {
             failBy("no thread goes on", e);
             throw e;
         }
+    }
+
+    /** The context class loader of its threads. */
+    ClassLoader context() {
+        return ClassLoader.getSystemClassLoader();
     }
 
     private void lacking(Throwable cause) {

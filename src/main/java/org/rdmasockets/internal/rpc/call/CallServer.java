@@ -50,6 +50,8 @@ public final class CallServer implements AutoCloseable {
     final AtomicLong heldBytes = new AtomicLong();
     /** When slow messages were looked for. */
     private final AtomicLong droppedNanos = new AtomicLong(System.nanoTime());
+    /** Of the thread that made this: that of the application whose methods are served. */
+    final ClassLoader context;
     /** Where failures of methods are told. */
     final LimitedLog failures = new LimitedLog(LOG);
     private final CountDownLatch ended = new CountDownLatch(1);
@@ -107,7 +109,7 @@ public final class CallServer implements AutoCloseable {
         try {
             CallServer server = new CallServer(listener, methods, settings, aging);
             Runnable loop = server::acceptAll;
-            Thread.ofVirtual().name("rdma-rpc-accept").start(LibraryThreads.insisting(loop, LibraryThreads::report));
+            LibraryThreads.start("rdma-rpc-accept", LibraryThreads.insisting(loop, LibraryThreads::report));
             begun = true;
             return server;
         } finally {
@@ -123,6 +125,7 @@ public final class CallServer implements AutoCloseable {
         this.listener = listener;
         this.methods = methods;
         this.settings = settings;
+        context = Thread.currentThread().getContextClassLoader();
         memory = new ResponseCache(settings.memoryBytes(), settings.memoryNanos());
         shares = new Shares<>(settings.maxConnections(), settings.maxConnections());
     }

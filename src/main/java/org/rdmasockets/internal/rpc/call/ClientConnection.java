@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import org.rdmasockets.internal.lock.LibraryThreads;
 
 /**
  * A client's end. Callers that wait take turns reading; while none does, a virtual thread reads for listeners and for
@@ -351,7 +352,7 @@ public final class ClientConnection extends CallConnection {
         Thread idle = null;
         synchronized (turns) {
             if (background == null) {
-                background = Thread.ofVirtual().name("rdma-rpc-reader").start(this::readForListeners);
+                background = LibraryThreads.start("rdma-rpc-reader", this::readForListeners);
             } else if (reading == null) {
                 idle = background; // parked since it was not needed any more
             }

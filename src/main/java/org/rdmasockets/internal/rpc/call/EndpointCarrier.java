@@ -189,7 +189,7 @@ public final class EndpointCarrier implements Carrier {
 
     /** Frames of other calls may be lost: a thread with stack to spare ends the connection. */
     private void spoil() {
-        Thread.ofVirtual().name("rdma-rpc-end").start(LibraryThreads.insisting(endpoint::close, LibraryThreads::report));
+        LibraryThreads.start("rdma-rpc-end", LibraryThreads.insisting(endpoint::close, LibraryThreads::report));
     }
 
     @Override

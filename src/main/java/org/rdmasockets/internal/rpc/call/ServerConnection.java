@@ -584,6 +584,12 @@ final class ServerConnection extends CallConnection {
         }
     }
 
+    /** Its threads may run methods, or listeners of calls. */
+    @Override
+    ClassLoader context() {
+        return server.context;
+    }
+
     @Override
     void onHeld(long bytes) {
         server.held(this, bytes);

@@ -131,7 +131,7 @@ public final class SessionHub {
             throw new IOException("no HMAC-SHA256 in this JVM", e);
         }
         Runnable loop = this::time;
-        timer = Thread.ofVirtual().name("rdma-rpc-session-timer").unstarted(
+        timer = LibraryThreads.unstartedVirtual("rdma-rpc-session-timer",
                 LibraryThreads.insisting(loop, LibraryThreads::report));
     }
 
@@ -229,6 +229,9 @@ public final class SessionHub {
         Runnable close = socket::close; // made before it is needed
         try {
             SessionHub hub = new SessionHub(socket, false, maxMessage, Long.MAX_VALUE);
+            if (socket instanceof RdmaDatagramSocket) {
+                socket.connect(to); // so that it hears of the end of the server's process
+            }
             SessionCarrier carrier = hub.greet(to, System.nanoTime() + Math.min(limitNanos, STALL_NANOS));
             hub.start();
             if (socket instanceof RdmaDatagramSocket rdma && carrier.transport().equals(Transport.UDP.name())) {
@@ -246,7 +249,7 @@ public final class SessionHub {
     private void start() {
         lookAt = Long.MIN_VALUE; // a client has its session already
         timer.start();
-        Thread.ofVirtual().name("rdma-rpc-session-reader").start(new Reader());
+        LibraryThreads.start("rdma-rpc-session-reader", new Reader());
     }
 
     // A client's handshake, before any other thread knows of it.
@@ -299,7 +302,7 @@ public final class SessionHub {
         DatagramPacket packet = new DatagramPacket(buffer.array(), buffer.capacity());
         try {
             socket.receive(packet);
-        } catch (SocketTimeoutException e) {
+        } catch (SocketTimeoutException | PortUnreachableException e) {
             return false;
         }
         return packet.getPort() == from.getPort() && in.read(buffer.clear().limit(packet.getLength()));
@@ -397,6 +400,10 @@ public final class SessionHub {
                     }
                 } catch (IOException | RuntimeException | Error e) {
                     if (socket.isClosed()) {
+                        return;
+                    }
+                    if (e instanceof PortUnreachableException && socket instanceof RdmaDatagramSocket) {
+                        giveUp(e); // that is no word of the network, which a stranger could have forged
                         return;
                     }
                     long now = System.nanoTime();
@@ -835,7 +842,7 @@ public final class SessionHub {
                 }
             }
             if (looks) { // now that the question has gone, and shows over what
-                Thread.ofVirtual().name("rdma-rpc-session-look").start(() -> look(this));
+                LibraryThreads.start("rdma-rpc-session-look", () -> look(this));
             }
             boolean over = session.failure() != null || endsAt != Long.MAX_VALUE && !(confirmed && !closing)
                     && (endsAt - now <= 0 || closing && session.isSettled());

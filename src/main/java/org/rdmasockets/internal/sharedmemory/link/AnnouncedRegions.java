@@ -16,7 +16,10 @@ import org.rdmasockets.verbs.VerbsException;
 final class AnnouncedRegions {
     private static final int AGAIN = Errno.EAGAIN.number();
 
-    /** A packet about a region that has to wait; to announce, it has entered the region. Its key is made once. */
+    /**
+     * A packet about a region that has to wait; to announce, it has entered the region. Its key is made once. The
+     * region is null if it is the peer's.
+     */
     private record Waiting(int type, Integer key, SharedRegion region, long accessBits, long tag) {}
 
     private final Link link;
@@ -105,6 +108,20 @@ final class AnnouncedRegions {
         }
     }
 
+    /** Tells the peer that a slab of its is of no use here. */
+    void refuse(int remoteKey) {
+        lock.lock();
+        try {
+            if (regions != null) {
+                buffer = buffer == null ? new PacketBuffer() : buffer;
+                waiting.add(new Waiting(LinkPacket.LOST, remoteKey, null, 0, 0));
+                send();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Sends the packet that was added last, after those that wait; the lock is held. */
     private void send() {
         try {
@@ -146,8 +163,8 @@ final class AnnouncedRegions {
     }
 
     private int write(Waiting packet) {
-        if (packet.type() == LinkPacket.RETRACT) {
-            LinkPacket.write(buffer, LinkPacket.RETRACT, packet.key(), 0);
+        if (packet.type() != LinkPacket.ANNOUNCE) {
+            LinkPacket.write(buffer, packet.type(), packet.key(), 0);
             return socket.send(buffer, LinkPacket.BYTES, -1);
         }
         LinkPacket.write(buffer, LinkPacket.ANNOUNCE, packet.key(), packet.region().segment().address());

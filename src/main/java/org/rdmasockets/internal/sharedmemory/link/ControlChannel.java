@@ -132,6 +132,7 @@ final class ControlChannel {
         switch (LinkPacket.type(buffer)) {
             case LinkPacket.ANNOUNCE -> map();
             case LinkPacket.RETRACT -> retract(LinkPacket.number(buffer));
+            case LinkPacket.LOST -> link.slabs().lost(LinkPacket.number(buffer));
             default -> link.fail("the peer sent a packet that has no meaning, of " + buffer.length() + " bytes");
         }
         unread = false;
@@ -152,10 +153,10 @@ final class ControlChannel {
             link.fail("the peer announced a region at an address where no page begins: address=0x"
                     + Long.toHexString(address) + ", key=" + key);
         } else if (buffer.isDescriptorLost()) {
-            add(lost("this process has too many open files"));
+            addLost("this process has too many open files");
         } else if (!PeerRegion.reserve(length)) {
-            add(lost("other processes share more than " + PeerRegion.MOST_OF_PROCESS + " regions or "
-                    + PeerRegion.MOST_BYTES_OF_PROCESS + " bytes with this one: use fewer connections"));
+            addLost("other processes share more than " + PeerRegion.MOST_OF_PROCESS + " regions or "
+                    + PeerRegion.MOST_BYTES_OF_PROCESS + " bytes with this one: use fewer connections");
         } else {
             mapReserved();
         }
@@ -169,7 +170,7 @@ final class ControlChannel {
             if (e.errno() == Errno.EPROTO) {
                 link.fail("a region of the peer cannot be mapped: " + e.getMessage());
             } else {
-                add(lost(e.getMessage()));
+                addLost(e.getMessage());
             }
             return;
         } finally {
@@ -199,11 +200,23 @@ final class ControlChannel {
         }
     }
 
-    /** A region without memory, for a reason that is not the peer's: a thread that wants to use it cannot enter it. */
-    private PeerRegion lost(String reason) {
+    /**
+     * Adds a region without memory, for a reason that is not the peer's: a thread that wants to use it cannot enter it.
+     * A slab is for many connections, so the peer hears of that, and gives later ones another.
+     */
+    private void addLost(String reason) {
         LIMITED.warn("Memory of another process cannot be used, and its connection will fail: {}; raise ulimit -n or "
                 + "the sysctl vm.max_map_count", reason);
-        return new PeerRegion(buffer, LinkPacket.second(buffer));
+        PeerRegion region = new PeerRegion(buffer, LinkPacket.second(buffer));
+        try {
+            add(region);
+            if (region.tag() == Slabs.TAG) {
+                link.announced.refuse(region.remoteKey());
+            }
+        } catch (Throwable e) {
+            remove(region);
+            throw e;
+        }
     }
 
     private void retract(int key) {

@@ -17,6 +17,7 @@ import org.rdmasockets.internal.ffi.PacketBuffer;
  * SEGMENT                                                         link memory   the dialler; the link is up
  * ANNOUNCE   key       address    length   access bits   tag      region
  * RETRACT    key
+ * LOST       key                                                                the slab cannot be used over there
  * </pre>
  */
 final class LinkPacket {
@@ -26,8 +27,9 @@ final class LinkPacket {
     static final int ANNOUNCE = 4;
     static final int RETRACT = 5;
     static final int REFUSED = 6;
+    static final int LOST = 7;
     /** Version of the packets, of {@link SegmentLayout} and of {@link Slabs}. */
-    static final int VERSION = 9;
+    static final int VERSION = 10;
     /** Length of every packet but a doorbell. */
     static final int BYTES = 40;
 

@@ -69,6 +69,10 @@ public final class Slabs {
     static final class Slab {
         private final Slabs owner;
         private final SharedRegion region;
+        /** Of no other slab of the link. */
+        private final int key;
+        /** Whether the peer could not take it, so that nothing more is cut from it. */
+        private boolean lost;
         /** The memory, of the slab as a whole. */
         private final ByteBuffer buffer;
         private final int pages;
@@ -79,9 +83,10 @@ public final class Slabs {
         /** Slices that are closed while the peer accesses them. */
         private final List<Slice> busy = new ArrayList<>();
 
-        private Slab(Slabs owner, SharedRegion region, int pages) {
+        private Slab(Slabs owner, SharedRegion region, int key, int pages) {
             this.owner = owner;
             this.region = region;
+            this.key = key;
             buffer = region.asBuffer();
             this.pages = pages;
             used = new BitSet(pages);
@@ -239,7 +244,7 @@ public final class Slabs {
         }
         for (Slab slab : slabs) {
             sweep(slab);
-            int page = slab.find(wanted);
+            int page = slab.lost ? -1 : slab.find(wanted);
             if (page >= 0) {
                 return take(slab, page, wanted, bytes);
             }
@@ -264,13 +269,14 @@ public final class Slabs {
         while (pages < 2 * wanted) {
             pages *= 2;
         }
+        int key = freeKey();
         SharedRegion region = SharedRegion.allocate(totalBytes(pages));
         boolean added = false;
         try {
-            slabs.add(new Slab(this, region, pages));
+            slabs.add(new Slab(this, region, key, pages));
             added = true;
             if (link != null) {
-                link.announce(region, slabs.size(), Set.of(), TAG);
+                link.announce(region, key, Set.of(), TAG);
             }
             return slabs.getLast();
         } catch (VerbsException | RuntimeException | Error e) {
@@ -279,6 +285,32 @@ public final class Slabs {
             }
             region.close();
             throw e;
+        }
+    }
+
+    private int freeKey() {
+        int key = 1;
+        while (withKey(key) != null) {
+            key++;
+        }
+        return key;
+    }
+
+    private Slab withKey(int key) {
+        for (Slab slab : slabs) {
+            if (slab.key == key) {
+                return slab;
+            }
+        }
+        return null;
+    }
+
+    /** The peer could not take a slab, for want of descriptors perhaps: connections fail, later ones get another. */
+    synchronized void lost(int key) {
+        Slab slab = withKey(key);
+        if (slab != null) {
+            slab.lost = true;
+            closeIfUnused(slab);
         }
     }
 
@@ -307,9 +339,7 @@ public final class Slabs {
             slab.busy.add(slice);
         } finally {
             sweep(slab);
-            if (closed) {
-                closeIfUnused(slab);
-            }
+            closeIfUnused(slab);
         }
     }
 
@@ -345,9 +375,15 @@ public final class Slabs {
         }
     }
 
-    private static void closeIfUnused(Slab slab) {
-        if (slab.free == slab.pages) {
-            slab.region.close();
+    /** Closes a slab from which nothing more is cut, with its last slice. */
+    private void closeIfUnused(Slab slab) {
+        if (slab.free < slab.pages || !closed && !slab.lost) {
+            return;
+        }
+        slab.region.close();
+        if (!closed) {
+            slabs.remove(slab);
+            dirtyPages -= slab.dirty.cardinality();
         }
     }
 

@@ -16,6 +16,7 @@ import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.PortUnreachableException;
 import java.net.SocketOption;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
@@ -193,6 +194,30 @@ class SessionHubTest {
             assertEquals(Transport.UDP.name(), looks.getFirst().name());
         } finally {
             serving.close();
+        }
+    }
+
+    /** No question tells it: the server answers them all. */
+    @Test
+    void aSessionEndsWhenItsSocketHearsOfTheEndOfTheServersProcess() throws Exception {
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        AtomicBoolean ends = new AtomicBoolean();
+        DatagramSocket hearing = new RdmaDatagramSocket(any) {
+            @Override
+            public void receive(DatagramPacket packet) throws IOException {
+                super.receive(packet);
+                if (ends.getAndSet(false)) {
+                    throw new PortUnreachableException("for the test");
+                }
+            }
+        };
+        try (RdmaDatagramSocket serving = new RdmaDatagramSocket(any);
+                Carrier.Listener listener = SessionHub.listen(serving, MAX_MESSAGE);
+                Carrier client = SessionHub.connect(hearing, listener.localAddress(), MAX_MESSAGE, LIMIT)) {
+            assertEquals(listener.localAddress(), hearing.getRemoteSocketAddress());
+            ends.set(true);
+            IOException end = assertThrows(IOException.class, () -> client.receive(System.nanoTime() + LIMIT / 6));
+            assertTrue(end.getMessage().contains("for the test"), end::toString);
         }
     }
 

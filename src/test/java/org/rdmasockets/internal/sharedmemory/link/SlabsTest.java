@@ -94,6 +94,44 @@ class SlabsTest {
         assertEquals(-1, three.segment().mismatch(near.slabs().allocate(BYTES).segment()), "it is zero");
     }
 
+    /** As with no descriptor left; the second has the key of the first. */
+    @Test
+    void aSlabThatThePeerHadNoRoomForMakesWayForAnother() throws Exception {
+        for (long bytes : new long[] {BYTES, Slabs.MOST_SLICE_BYTES}) {
+            Slabs.Slice lost = loseSlab(bytes);
+            near.peerRegion(1); // reads what the peer has said
+            Slabs.Slice next = near.slabs().allocate(bytes);
+            next.publish(257, WRITABLE, 5);
+            PeerMemory seen = far.peerMemory(257, next.segment().address());
+            assertNotNull(seen, "it is cut from the slab that the peer could not take");
+            assertTrue(seen.tryEnter());
+            seen.leave();
+            lost.close();
+            next.close();
+            assertNull(far.peerRegion(1), "the lost slab has not gone");
+        }
+        assertTrue(near.isOpen());
+        assertTrue(far.isOpen());
+    }
+
+    private Slabs.Slice loseSlab(long bytes) throws VerbsException {
+        int taken = 0;
+        while (PeerRegion.reserve(0)) {
+            taken++;
+        }
+        try {
+            Slabs.Slice lost = near.slabs().allocate(bytes);
+            lost.publish(256, WRITABLE, 5);
+            assertNull(far.peerMemory(256, lost.segment().address()));
+            return lost;
+        } finally {
+            while (taken > 0) {
+                PeerRegion.release(0);
+                taken--;
+            }
+        }
+    }
+
     @Test
     void manySlicesTakeAFewMappingsAndDescriptors() throws Exception {
         long mappings = count("maps");
