@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import org.rdmasockets.internal.sharedmemory.link.HandleTable;
+import org.rdmasockets.internal.lock.HandleTable;
 import org.rdmasockets.internal.sharedmemory.link.Slabs;
 import org.rdmasockets.verbs.DeviceEvent;
 
