@@ -8,8 +8,10 @@ import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.LinkedHashSet;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -60,8 +62,8 @@ public final class RpcClient implements AutoCloseable {
     private final Consumer<Connectivity> watcher;
     /** The last number of a call that runs at most once; guarded by numbers. */
     private long lastNumber;
-    /** Head of a circular list of numbered calls whose answers may be asked for again, in order; guarded by itself. */
-    private final Number numbers = new Number(this, 0, 0);
+    /** The numbers of calls whose answers may be asked for again, in order; guarded by itself. */
+    private final Set<Number> numbers = new LinkedHashSet<>();
     /** Bytes of answers that the server does not know to have arrived, about; guarded by numbers. */
     private long unsaid;
 
@@ -93,9 +95,6 @@ public final class RpcClient implements AutoCloseable {
         final long value;
         /** From then on a call that was lost is not made again. */
         private final long untilNanos;
-        /** Its neighbours, null once it is over; guarded by numbers. */
-        private Number previous = this;
-        private Number following = this;
 
         private Number(RpcClient client, long value, long untilNanos) {
             this.client = client;
@@ -329,10 +328,7 @@ public final class RpcClient implements AutoCloseable {
     Number number(long untilNanos) {
         synchronized (numbers) {
             Number number = new Number(this, ++lastNumber, untilNanos);
-            number.previous = numbers.previous;
-            number.following = numbers;
-            numbers.previous.following = number;
-            numbers.previous = number;
+            numbers.add(number);
             return number;
         }
     }
@@ -341,9 +337,9 @@ public final class RpcClient implements AutoCloseable {
     void over(Number number, long answerBytes) {
         long answered = 0;
         synchronized (numbers) {
-            unlink(number);
+            numbers.remove(number);
             unsaid += answerBytes;
-            if (numbers.following == numbers && unsaid >= UNSAID_BYTES) {
+            if (numbers.isEmpty() && unsaid >= UNSAID_BYTES) {
                 unsaid = 0; // nothing is under way, and perhaps nothing follows
                 answered = lastNumber + 1;
             }
@@ -354,31 +350,18 @@ public final class RpcClient implements AutoCloseable {
         }
     }
 
-    private static void unlink(Number number) {
-        if (number.previous != null) {
-            number.previous.following = number.following;
-            number.following.previous = number.previous;
-            number.previous = null;
-            number.following = null;
-        }
-    }
-
     /** All numbers below this are over; the server is told so now. */
     long answered() {
         synchronized (numbers) {
             unsaid = 0;
-            return numbers.following == numbers ? lastNumber + 1 : numbers.following.value;
+            return numbers.isEmpty() ? lastNumber + 1 : numbers.iterator().next().value;
         }
     }
 
     /** Numbers that are not over; for tests. */
     int numbered() {
         synchronized (numbers) {
-            int count = 0;
-            for (Number one = numbers.following; one != numbers; one = one.following) {
-                count++;
-            }
-            return count;
+            return numbers.size();
         }
     }
 
@@ -386,13 +369,7 @@ public final class RpcClient implements AutoCloseable {
     private void forgetLate() {
         long now = System.nanoTime();
         synchronized (numbers) {
-            for (Number one = numbers.following; one != numbers;) {
-                Number following = one.following;
-                if (one.untilNanos != Long.MAX_VALUE && one.untilNanos - now < 0) {
-                    unlink(one);
-                }
-                one = following;
-            }
+            numbers.removeIf(one -> one.untilNanos != Long.MAX_VALUE && one.untilNanos - now < 0);
         }
     }
 

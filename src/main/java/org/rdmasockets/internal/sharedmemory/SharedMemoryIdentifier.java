@@ -79,7 +79,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
 
     SharedMemoryIdentifier(SharedMemoryConnectionManager manager) {
         this.manager = manager;
-        fabric().opened(this);
+        fabric().identifiers.add(this);
     }
 
     private SharedMemoryFabric fabric() {
@@ -523,7 +523,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     synchronized int offer(SharedMemoryIdentifier request) {
         boolean listening = !closed && requests != null;
         if (!listening || !requests.add(request)) {
-            fabric().closed(request);
+            fabric().identifiers.remove(request);
             return listening ? NO_RESOURCES : NOBODY_LISTENS;
         }
         try {
@@ -531,7 +531,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
             return 0;
         } catch (Throwable e) {
             requests.remove(request);
-            fabric().closed(request);
+            fabric().identifiers.remove(request);
             throw e;
         }
     }
@@ -739,7 +739,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
             searching = search;
         }
         try {
-            fabric().closed(this);
+            fabric().identifiers.remove(this);
             if (searching != null) {
                 searching.close();
             }
