@@ -5,6 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
 import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.SmallMutex;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.lock.VarHandles;
@@ -243,7 +244,7 @@ public final class CompletionInbox {
                     if (deadlineNanos == Long.MAX_VALUE) {
                         LockSupport.park(this);
                     } else {
-                        LockSupport.parkNanos(this, WaitResult.remaining(deadlineNanos));
+                        LockSupport.parkNanos(this, NanoTimes.remaining(deadlineNanos));
                     }
                 }
             }
@@ -287,7 +288,7 @@ public final class CompletionInbox {
         }
         boolean ready = false;
         try {
-            budget = Math.min(budget, WaitResult.remaining(deadlineNanos));
+            budget = Math.min(budget, NanoTimes.remaining(deadlineNanos));
             long start = System.nanoTime();
             long last = start;
             long checked = start;
@@ -338,7 +339,7 @@ public final class CompletionInbox {
         if (!open) {
             return WaitResult.CLOSED;
         }
-        return WaitResult.remaining(deadlineNanos) <= 0 ? WaitResult.TIMED_OUT : null;
+        return NanoTimes.remaining(deadlineNanos) <= 0 ? WaitResult.TIMED_OUT : null;
     }
 
     /**
