@@ -7,11 +7,11 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.LinkedHashSet;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -58,6 +58,8 @@ public final class RpcClient implements AutoCloseable {
     /** As it was told last; guarded by stateLock. */
     private Connectivity state = Connectivity.IDLE;
     private final Object stateLock = new Object();
+    /** Ends when the watcher of the application has been told of the last state; guarded by stateLock. */
+    private CompletableFuture<Void> told = CompletableFuture.completedFuture(null);
     /** Told of each state; null for none. */
     private final Consumer<Connectivity> watcher;
     /** The last number of a call that runs at most once; guarded by numbers. */
@@ -424,35 +426,16 @@ public final class RpcClient implements AutoCloseable {
         return connection != null && connection.isOpen();
     }
 
-    /** A watcher of the application, told on a thread of its own of one state after the other: locks are held here. */
-    private Consumer<Connectivity> inTurn(Consumer<Connectivity> told) {
-        ArrayDeque<Connectivity> untold = new ArrayDeque<>(); // guarded by stateLock
-        return now -> {
-            if (untold.isEmpty()) {
-                Thread.ofVirtual().name("rdma-rpc-state").start(() -> tellAll(untold, told)); // waits for stateLock
-            }
-            untold.add(now);
-        };
-    }
-
-    private void tellAll(ArrayDeque<Connectivity> untold, Consumer<Connectivity> told) {
-        boolean more = true;
-        while (more) {
-            Connectivity next;
-            synchronized (stateLock) {
-                next = untold.getFirst();
-            }
+    /** A watcher of the application, told on threads of their own of one state after the other: locks are held here. */
+    private Consumer<Connectivity> inTurn(Consumer<Connectivity> watching) {
+        return now -> told = told.handleAsync((before, failure) -> {
             try {
-                told.accept(next);
+                watching.accept(now);
             } catch (RuntimeException | Error e) {
                 LibraryThreads.report(e); // and the next state is told
-            } finally {
-                synchronized (stateLock) {
-                    untold.removeFirst();
-                    more = !untold.isEmpty();
-                }
             }
-        }
+            return null;
+        }, task -> Thread.ofVirtual().name("rdma-rpc-state").start(task));
     }
 
     /** Tells the watcher of a state, unless it was the last one. */
