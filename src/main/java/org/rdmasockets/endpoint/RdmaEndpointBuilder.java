@@ -6,7 +6,6 @@ import java.time.Duration;
 import java.util.Set;
 import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.StackRoom;
-import org.rdmasockets.internal.connection.InterruptibleWait;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**
@@ -359,7 +358,7 @@ public final class RdmaEndpointBuilder {
     /** Connects to a node before a time by {@code System.nanoTime}, or as soon as {@link #connectTimeout} says. */
     RdmaEndpoint connectUntil(InetSocketAddress server, byte[] pass, long deadlineNanos) throws IOException {
         Settings own = settings.clone();
-        own.connectNanos = Math.min(own.connectNanos, Math.max(1, InterruptibleWait.remaining(deadlineNanos)));
+        own.connectNanos = Math.min(own.connectNanos, Math.max(1, NanoTimes.remaining(deadlineNanos)));
         own.pass = pass;
         return RdmaEndpoint.over(own.connect(server));
     }

@@ -84,7 +84,7 @@ public final class RdmaNode implements AutoCloseable {
             try {
                 return builder.connectUntil(lower, pass, deadlineNanos);
             } catch (ConnectException e) {
-                if (InterruptibleWait.remaining(deadlineNanos) < RETRY_NANOS) {
+                if (NanoTimes.remaining(deadlineNanos) < RETRY_NANOS) {
                     throw e;
                 }
             }

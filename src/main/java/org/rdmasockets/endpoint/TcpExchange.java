@@ -206,7 +206,7 @@ public final class TcpExchange {
     }
 
     private int millisLeft(long endNanos) throws IOException {
-        long left = Math.min(endNanos - System.nanoTime(), InterruptibleWait.remaining(deadlineNanos));
+        long left = Math.min(endNanos - System.nanoTime(), NanoTimes.remaining(deadlineNanos));
         if (left <= 0) {
             throw new SocketTimeoutException("it says nothing, or too slowly");
         }
@@ -282,7 +282,7 @@ public final class TcpExchange {
             out.write(ByteBuffer.allocate(HEADER_BYTES).putInt(MAGIC).putInt(rank).putInt(bytes.length).array());
             out.write(bytes);
             out.write(mac(nonce, claimed, rank, bytes));
-            if (SetupPool.completed(others.get(claimed).said, InterruptibleWait.remaining(deadlineNanos)) != null) {
+            if (SetupPool.completed(others.get(claimed).said, NanoTimes.remaining(deadlineNanos)) != null) {
                 out.write(HEARD);
             }
         } catch (IOException | InterruptedException | RuntimeException e) {
@@ -296,7 +296,7 @@ public final class TcpExchange {
     private void call(int other) {
         Node node = others.get(other);
         while (!node.heard.isDone() && !Thread.currentThread().isInterrupted()
-                && InterruptibleWait.remaining(deadlineNanos) > 0) {
+                && NanoTimes.remaining(deadlineNanos) > 0) {
             Socket socket = new Socket();
             try {
                 synchronized (callers) {
@@ -312,7 +312,7 @@ public final class TcpExchange {
                     node.heard.complete(null); // it has left, which it does when it has heard all, or has failed
                 }
             } catch (IOException | RuntimeException | Error e) {
-                if (node.failure == null || InterruptibleWait.remaining(deadlineNanos) > RETRY_NANOS) {
+                if (node.failure == null || NanoTimes.remaining(deadlineNanos) > RETRY_NANOS) {
                     node.failure = e; // at the end it is only that there was no time left
                 }
             } finally {
@@ -357,7 +357,7 @@ public final class TcpExchange {
             node.said.complete(bytes);
         }
         node.failure = null;
-        socket.setSoTimeout(millis(InterruptibleWait.remaining(deadlineNanos)));
+        socket.setSoTimeout(millis(NanoTimes.remaining(deadlineNanos)));
         if (socket.getInputStream().read() == HEARD) {
             node.heard.complete(null);
         }

@@ -7,9 +7,11 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.ArrayDeque;
+import java.util.LinkedHashSet;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -56,12 +58,14 @@ public final class RpcClient implements AutoCloseable {
     /** As it was told last; guarded by stateLock. */
     private Connectivity state = Connectivity.IDLE;
     private final Object stateLock = new Object();
+    /** Ends when the watcher of the application has been told of the last state; guarded by stateLock. */
+    private CompletableFuture<Void> told = CompletableFuture.completedFuture(null);
     /** Told of each state; null for none. */
     private final Consumer<Connectivity> watcher;
     /** The last number of a call that runs at most once; guarded by numbers. */
     private long lastNumber;
-    /** Head of a circular list of numbered calls whose answers may be asked for again, in order; guarded by itself. */
-    private final Number numbers = new Number(this, 0, 0);
+    /** The numbers of calls whose answers may be asked for again, in order; guarded by itself. */
+    private final Set<Number> numbers = new LinkedHashSet<>();
     /** Bytes of answers that the server does not know to have arrived, about; guarded by numbers. */
     private long unsaid;
 
@@ -93,9 +97,6 @@ public final class RpcClient implements AutoCloseable {
         final long value;
         /** From then on a call that was lost is not made again. */
         private final long untilNanos;
-        /** Its neighbours, null once it is over; guarded by numbers. */
-        private Number previous = this;
-        private Number following = this;
 
         private Number(RpcClient client, long value, long untilNanos) {
             this.client = client;
@@ -329,10 +330,7 @@ public final class RpcClient implements AutoCloseable {
     Number number(long untilNanos) {
         synchronized (numbers) {
             Number number = new Number(this, ++lastNumber, untilNanos);
-            number.previous = numbers.previous;
-            number.following = numbers;
-            numbers.previous.following = number;
-            numbers.previous = number;
+            numbers.add(number);
             return number;
         }
     }
@@ -341,9 +339,9 @@ public final class RpcClient implements AutoCloseable {
     void over(Number number, long answerBytes) {
         long answered = 0;
         synchronized (numbers) {
-            unlink(number);
+            numbers.remove(number);
             unsaid += answerBytes;
-            if (numbers.following == numbers && unsaid >= UNSAID_BYTES) {
+            if (numbers.isEmpty() && unsaid >= UNSAID_BYTES) {
                 unsaid = 0; // nothing is under way, and perhaps nothing follows
                 answered = lastNumber + 1;
             }
@@ -354,31 +352,18 @@ public final class RpcClient implements AutoCloseable {
         }
     }
 
-    private static void unlink(Number number) {
-        if (number.previous != null) {
-            number.previous.following = number.following;
-            number.following.previous = number.previous;
-            number.previous = null;
-            number.following = null;
-        }
-    }
-
     /** All numbers below this are over; the server is told so now. */
     long answered() {
         synchronized (numbers) {
             unsaid = 0;
-            return numbers.following == numbers ? lastNumber + 1 : numbers.following.value;
+            return numbers.isEmpty() ? lastNumber + 1 : numbers.iterator().next().value;
         }
     }
 
     /** Numbers that are not over; for tests. */
     int numbered() {
         synchronized (numbers) {
-            int count = 0;
-            for (Number one = numbers.following; one != numbers; one = one.following) {
-                count++;
-            }
-            return count;
+            return numbers.size();
         }
     }
 
@@ -386,13 +371,7 @@ public final class RpcClient implements AutoCloseable {
     private void forgetLate() {
         long now = System.nanoTime();
         synchronized (numbers) {
-            for (Number one = numbers.following; one != numbers;) {
-                Number following = one.following;
-                if (one.untilNanos != Long.MAX_VALUE && one.untilNanos - now < 0) {
-                    unlink(one);
-                }
-                one = following;
-            }
+            numbers.removeIf(one -> one.untilNanos != Long.MAX_VALUE && one.untilNanos - now < 0);
         }
     }
 
@@ -447,37 +426,17 @@ public final class RpcClient implements AutoCloseable {
         return connection != null && connection.isOpen();
     }
 
-    /** A watcher of the application, told on a thread of its own of one state after the other: locks are held here. */
-    private Consumer<Connectivity> inTurn(Consumer<Connectivity> told) {
-        ArrayDeque<Connectivity> untold = new ArrayDeque<>(); // guarded by stateLock
+    /** A watcher of the application, told on threads of their own of one state after the other: locks are held here. */
+    private Consumer<Connectivity> inTurn(Consumer<Connectivity> watching) {
         ClassLoader context = Thread.currentThread().getContextClassLoader();
-        return now -> {
-            if (untold.isEmpty()) {
-                LibraryThreads.start("rdma-rpc-state", context, // waits for stateLock
-                        LibraryThreads.insisting(() -> tellAll(untold, told), LibraryThreads::report));
-            }
-            untold.add(now);
-        };
-    }
-
-    private void tellAll(ArrayDeque<Connectivity> untold, Consumer<Connectivity> told) {
-        boolean more = true;
-        while (more) {
-            Connectivity next;
-            synchronized (stateLock) {
-                next = untold.getFirst();
-            }
+        return now -> told = told.handleAsync((before, failure) -> {
             try {
-                told.accept(next);
+                watching.accept(now);
             } catch (RuntimeException | Error e) {
                 LibraryThreads.report(e); // and the next state is told
-            } finally {
-                synchronized (stateLock) {
-                    untold.removeFirst();
-                    more = !untold.isEmpty();
-                }
             }
-        }
+            return null;
+        }, task -> LibraryThreads.start("rdma-rpc-state", context, task));
     }
 
     /** Tells the watcher of a state, unless it was the last one. */

@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.verbs.Capability;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionHandler;
@@ -183,8 +184,8 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
 
     /** How long this attempt may still wait: less if another transport can be tried, which needs time, too. */
     private long leftNanos() {
-        return hasOtherWay() ? Math.clamp(silenceNanos - waitedNanos, 0, InterruptibleWait.remaining(shareNanos))
-                : InterruptibleWait.remaining(deadlineNanos);
+        return hasOtherWay() ? Math.clamp(silenceNanos - waitedNanos, 0, NanoTimes.remaining(shareNanos))
+                : NanoTimes.remaining(deadlineNanos);
     }
 
     private boolean hasOtherWay() {
@@ -196,7 +197,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         long now = System.nanoTime();
         return first && step == Step.MAKE
                 ? later(deadlineNanos, now + TransportSettings.CURRENT.connectTimeoutNanos())
-                : hasOtherWay() ? now + Math.min(POOL_PATIENCE * silenceNanos, InterruptibleWait.remaining(shareNanos))
+                : hasOtherWay() ? now + Math.min(POOL_PATIENCE * silenceNanos, NanoTimes.remaining(shareNanos))
                 : deadlineNanos;
     }
 
@@ -279,11 +280,11 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         long end = System.nanoTime() + nanos;
         Object event;
         do {
-            event = events.within(Math.min(LOOK_NANOS, InterruptibleWait.remaining(end)));
+            event = events.within(Math.min(LOOK_NANOS, NanoTimes.remaining(end)));
             if (event == null && engine.provider.isPeerStopped(identifier)) {
                 return PEER_STOPPED;
             }
-        } while (event == null && InterruptibleWait.remaining(end) > 0);
+        } while (event == null && NanoTimes.remaining(end) > 0);
         return event;
     }
 
@@ -298,7 +299,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
     /** A timeout of the kernel counts as the caller's if the deadline is near: it is as long, and may come late. */
     private IOException failed(String call, int errorNumber, String reason) throws IOException {
         boolean callersTimeIsOver = callersDeadline
-                && InterruptibleWait.remaining(deadlineNanos) < TimeUnit.SECONDS.toNanos(1);
+                && NanoTimes.remaining(deadlineNanos) < TimeUnit.SECONDS.toNanos(1);
         if (Errno.of(errorNumber) == Errno.ETIMEDOUT && (hasOtherWay() || callersTimeIsOver)) {
             return NetErrors.connectTimedOut();
         }

@@ -20,6 +20,7 @@ import java.util.stream.Collectors;
 import org.rdmasockets.internal.waiting.CompletionPoller;
 import org.rdmasockets.internal.waiting.PollerSettings;
 import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.Rescues;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.verbs.ConnectionIdentifier;
@@ -429,7 +430,7 @@ public final class Engine implements AutoCloseable {
         beginExit();
         Thread leaving = LibraryThreads.unstarted("rdma-leave", () -> leaveAll(exitDeadline));
         leaving.start();
-        LibraryThreads.awaitEnd(leaving, InterruptibleWait.remaining(exitDeadline));
+        LibraryThreads.awaitEnd(leaving, NanoTimes.remaining(exitDeadline));
     }
 
     /**

@@ -2,6 +2,7 @@ package org.rdmasockets.internal.connection;
 
 import java.io.InterruptedIOException;
 import java.util.concurrent.TimeUnit;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.SmallMutex;
 
 /** Waiting as {@code java.net} wants it: an interrupt ends the wait of a virtual thread, and only of such. */
@@ -26,7 +27,7 @@ public final class InterruptibleWait {
         try {
             while (true) {
                 try {
-                    return wait.within(remaining(deadlineNanos));
+                    return wait.within(NanoTimes.remaining(deadlineNanos));
                 } catch (InterruptedException e) {
                     interrupted = true;
                     if (Thread.currentThread().isVirtual()) {
@@ -73,10 +74,5 @@ public final class InterruptibleWait {
     /** Waits for a lock as {@link #await}: true if this thread has it now, false at the deadline. */
     public static boolean lock(SmallMutex lock, long deadlineNanos) throws InterruptedIOException {
         return await(nanos -> lock.tryLock(nanos) ? true : null, deadlineNanos) != null;
-    }
-
-    /** Nanoseconds until a time of {@code System.nanoTime}, 0 when it is over, {@code Long.MAX_VALUE} for no end. */
-    public static long remaining(long deadlineNanos) {
-        return deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : Math.max(0, deadlineNanos - System.nanoTime());
     }
 }

@@ -3,6 +3,7 @@ package org.rdmasockets.internal.connection;
 import java.io.IOException;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
+import java.util.LinkedList;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -44,9 +45,9 @@ public final class SetupPool {
     /** There is work for an idle thread. */
     private final Condition work = lock.newCondition();
     /** Waiting work of our own; protected by lock. */
-    private final TaskQueue queue = new TaskQueue();
+    private final LinkedList<Task> queue = new LinkedList<>();
     /** Waiting calls to peers; protected by lock. */
-    private final TaskQueue peerQueue = new TaskQueue();
+    private final LinkedList<Task> peerQueue = new LinkedList<>();
     /** Whether a call to a peer is next when there is work of both kinds; protected by lock. */
     private boolean peersTurn;
     /** All threads; protected by lock. */
@@ -59,8 +60,36 @@ public final class SetupPool {
     /** Numbers the threads' names; protected by lock. */
     private int named;
 
+    /** Something to do. */
+    static class Task {
+        /** How often to try again after an {@code Error}, and how long to wait before: memory may come back. */
+        private static final int TRIES = 3;
+        private static final long AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+        private final Runnable work;
+
+        Task(Runnable work) {
+            this.work = work;
+        }
+
+        /** Does it, again after an {@code Error}, because others wait for it: so doing it twice must do no harm. */
+        final void runSurely() {
+            for (int left = TRIES;; left--) {
+                try {
+                    work.run();
+                    return;
+                } catch (Error e) {
+                    if (left == 0) {
+                        throw e;
+                    }
+                    LockSupport.parkNanos(AGAIN_NANOS);
+                }
+            }
+        }
+    }
+
     /** A call that waits for a peer. */
-    private static final class PeerCall extends TaskQueue.Task {
+    private static final class PeerCall extends Task {
         /** When it began, by {@code System.nanoTime}; protected by lock. */
         private long startNanos;
 
@@ -73,10 +102,10 @@ public final class SetupPool {
 
     /** Runs a task soon, again if an {@code Error} ends it. Never blocks. It must not wait for another of this pool. */
     public void execute(Runnable task) {
-        add(queue, new TaskQueue.Task(task));
+        add(queue, new Task(task));
     }
 
-    private void add(TaskQueue to, TaskQueue.Task task) {
+    private void add(LinkedList<Task> to, Task task) {
         lock.lock();
         try {
             to.add(task);
@@ -94,7 +123,7 @@ public final class SetupPool {
     /** Runs a task, which must not wait for another task of this pool, and gives its outcome. */
     public <T> CompletableFuture<T> submit(Callable<T> task) {
         CompletableFuture<T> outcome = new CompletableFuture<>();
-        add(queue, new TaskQueue.Task(() -> complete(outcome, task)));
+        add(queue, new Task(() -> complete(outcome, task)));
         return outcome;
     }
 
@@ -190,7 +219,7 @@ public final class SetupPool {
     }
 
     private void serve() {
-        TaskQueue.Task task = null;
+        Task task = null;
         boolean serves = true;
         while (serves) {
             try {
@@ -215,7 +244,7 @@ public final class SetupPool {
     }
 
     /** Waits for work after a task is done; null tells the thread to leave. */
-    private TaskQueue.Task next(TaskQueue.Task done) {
+    private Task next(Task done) {
         lock.lock();
         try {
             if (done instanceof PeerCall call) {
@@ -264,7 +293,7 @@ public final class SetupPool {
     }
 
     /** Takes work of both kinds in turn. */
-    private TaskQueue.Task take() {
+    private Task take() {
         if (queue.isEmpty() || peersTurn && mayCallPeer()) {
             PeerCall call = (PeerCall) peerQueue.remove();
             call.startNanos = System.nanoTime();

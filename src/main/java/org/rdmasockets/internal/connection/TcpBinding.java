@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.lock.NanoTimes;
 
 /** A local address and port of TCP for a connection to be: an ordinary {@code java.net.Socket} holds it. */
 public final class TcpBinding implements AutoCloseable {
@@ -53,7 +54,7 @@ public final class TcpBinding implements AutoCloseable {
      */
     public Connection connect(InetSocketAddress remote, long deadlineNanos, long leastNanos, PendingOptions wishes)
             throws IOException {
-        if (leastNanos == 0 && deadlineNanos != Long.MAX_VALUE && InterruptibleWait.remaining(deadlineNanos) == 0) {
+        if (leastNanos == 0 && deadlineNanos != Long.MAX_VALUE && NanoTimes.remaining(deadlineNanos) == 0) {
             close();
             throw NetErrors.connectTimedOut();
         }

@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.rsockets.StreamConnection;
 
@@ -97,7 +98,7 @@ final class TcpConnection implements Connection {
         if (deadlineNanos == Long.MAX_VALUE) {
             return 0;
         }
-        long millis = TimeUnit.NANOSECONDS.toMillis(InterruptibleWait.remaining(deadlineNanos) + 999_999);
+        long millis = TimeUnit.NANOSECONDS.toMillis(NanoTimes.remaining(deadlineNanos) + 999_999);
         return Math.clamp(millis, 1, Integer.MAX_VALUE);
     }
 

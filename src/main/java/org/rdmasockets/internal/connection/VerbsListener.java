@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
+import java.util.LinkedList;
 import java.util.List;
 import java.util.SequencedSet;
 import java.util.concurrent.Executor;
@@ -351,13 +352,13 @@ public final class VerbsListener<P extends Protocol> implements Listener {
     /** Runs tasks one after the other, in the order in which they came, on a thread that brings one. Any thread may. */
     static final class SerialExecutor implements Executor {
         /** Not yet begun; protected by this. */
-        private final TaskQueue tasks = new TaskQueue();
+        private final LinkedList<SetupPool.Task> tasks = new LinkedList<>();
         /** Whether a thread runs them; protected by this. */
         private boolean running;
 
         @Override
         public void execute(Runnable task) {
-            TaskQueue.Task added = new TaskQueue.Task(task);
+            SetupPool.Task added = new SetupPool.Task(task);
             synchronized (this) {
                 tasks.add(added);
                 if (running) {
@@ -379,7 +380,7 @@ public final class VerbsListener<P extends Protocol> implements Listener {
         }
 
         private void runAll() {
-            for (TaskQueue.Task next = next(); next != null; next = next()) {
+            for (SetupPool.Task next = next(); next != null; next = next()) {
                 try {
                     next.runSurely();
                 } catch (RuntimeException | Error e) { // the others are run all the same
@@ -389,7 +390,7 @@ public final class VerbsListener<P extends Protocol> implements Listener {
         }
 
         /** The oldest; null if there is none, so that this thread is through. */
-        private synchronized TaskQueue.Task next() {
+        private synchronized SetupPool.Task next() {
             running = !tasks.isEmpty();
             return running ? tasks.remove() : null;
         }

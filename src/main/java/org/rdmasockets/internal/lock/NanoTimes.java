@@ -19,6 +19,11 @@ public final class NanoTimes {
         return nanos >= FOR_EVER_NANOS ? Long.MAX_VALUE : System.nanoTime() + nanos;
     }
 
+    /** How long until such a time, 0 when it is over; {@code Long.MAX_VALUE} for no end. */
+    public static long remaining(long deadlineNanos) {
+        return deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : Math.max(0, deadlineNanos - System.nanoTime());
+    }
+
     /** A duration in nanoseconds, at least 0; very long ones become some decades. */
     public static long nanos(Duration limit) {
         if (limit.isNegative()) {

@@ -1,8 +1,8 @@
 package org.rdmasockets.internal.sharedmemory;
 
 import java.util.OptionalInt;
+import org.rdmasockets.internal.lock.HandleTable;
 import org.rdmasockets.internal.lock.StackRoom;
-import org.rdmasockets.internal.sharedmemory.link.HandleTable;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.QueuePairAttributes;

@@ -1,7 +1,7 @@
 package org.rdmasockets.internal.sharedmemory;
 
 import java.lang.invoke.VarHandle;
-import org.rdmasockets.internal.sharedmemory.link.HandleTable;
+import org.rdmasockets.internal.lock.HandleTable;
 import org.rdmasockets.internal.sharedmemory.link.ReachableMemory;
 import org.rdmasockets.verbs.AccessFlag;
 

@@ -6,7 +6,6 @@ import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
-import java.util.BitSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.StringTokenizer;
@@ -28,8 +27,6 @@ final class PortTable {
     private static final int LAST = 65_535;
     /** Fewer than these are too few, and ports that TCP may have, too, are better than none. */
     private static final int ENOUGH = 1_000;
-    /** Most ports that are held without need. */
-    private static final int MOST_KEPT = 64;
 
     /** An address and port that are held. */
     static final class Claim {
@@ -67,16 +64,6 @@ final class PortTable {
     private final Map<Integer, Claim> claims = new HashMap<>();
     /** The ports that the kernel chooses for TCP, the first and the last; null until needed; guarded by this. */
     private int[] kernels;
-    /**
-     * Chosen ports that no connection has any more, and that this process goes on to hold for the next: to give one
-     * back and hold another takes two system calls. Guarded by this, as are the next two.
-     */
-    private final BitSet kept = new BitSet();
-    /** The same, oldest first; some may be gone or there again. */
-    private final int[] oldest = new int[MOST_KEPT];
-    /** How many were ever taken out there, and put in. */
-    private int taken;
-    private int put;
     /** Where the search for a free port goes on, 0 until there was one; guarded by this. */
     private int next;
 
@@ -148,7 +135,7 @@ final class PortTable {
                     return null;
                 }
             }
-            held = chosen || tryHold(port); // a listener does without, its name counts
+            held = chosen || LinkHub.tryHold(port); // a listener does without, its name counts
             claim.locked = held;
             claims.put(claim.port, claim);
             return claim;
@@ -163,40 +150,8 @@ final class PortTable {
         }
     }
 
-    private boolean tryHold(int port) {
-        boolean mine = kept.get(port);
-        kept.clear(port);
-        return mine || LinkHub.tryHold(port);
-    }
-
-    /** Keeps a port for the next connection. */
-    private void keep(int port) {
-        if (put - taken == MOST_KEPT) {
-            LinkHub.giveBack(port);
-            return;
-        }
-        oldest[put++ & MOST_KEPT - 1] = port;
-        kept.set(port);
-    }
-
-    /** The port that was kept for longest, or 0. */
-    private int keptPort() {
-        while (put != taken) {
-            int port = oldest[taken++ & MOST_KEPT - 1];
-            if (kept.get(port)) {
-                kept.clear(port);
-                return port;
-            }
-        }
-        return 0;
-    }
-
     /** A port that is not held, now locked; 0 if there is none. */
     private int freePort() {
-        int before = keptPort();
-        if (before != 0) {
-            return before;
-        }
         if (kernels == null) {
             kernels = kernelsRange();
             next = randomPort();
@@ -206,7 +161,7 @@ final class PortTable {
             next = port == LAST ? FIRST : port + 1;
             if (port >= kernels[0] && port <= kernels[1]) {
                 next = kernels[1] >= LAST ? FIRST : kernels[1] + 1;
-            } else if (claims.get(port) == null && !kept.get(port)) {
+            } else if (claims.get(port) == null) {
                 if (LinkHub.tryHold(port)) {
                     return port;
                 }
@@ -252,7 +207,7 @@ final class PortTable {
             ours |= other.locked;
             taken |= other != claim && other.connected && other.overlaps(claim.address.getAddress());
         }
-        claim.locked |= !ours && !taken && tryHold(claim.address.getPort());
+        claim.locked |= !ours && !taken && LinkHub.tryHold(claim.address.getPort());
         if (taken || !ours && !claim.locked) {
             throw taken("rdma_resolve_addr", claim.address);
         }
@@ -301,8 +256,6 @@ final class PortTable {
         Claim left = claims.get(claim.port);
         if (claim.locked && left != null) {
             left.locked = true;
-        } else if (claim.locked && !claim.exclusive) {
-            keep(claim.port);
         } else if (claim.locked) {
             LinkHub.giveBack(claim.port);
         }

@@ -1,11 +1,12 @@
 package org.rdmasockets.internal.sharedmemory;
 
+import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import org.rdmasockets.internal.sharedmemory.link.HandleTable;
+import org.rdmasockets.internal.lock.HandleTable;
 import org.rdmasockets.internal.sharedmemory.link.Slabs;
 import org.rdmasockets.verbs.DeviceEvent;
 
@@ -32,7 +33,8 @@ final class SharedMemoryFabric {
 
     final boolean linksOnly;
     /** Identifiers that are open, for the day that the device is removed. */
-    private final Map<SharedMemoryIdentifier, Boolean> identifiers = new IdentityHashMap<>(); // guarded by itself
+    final Set<SharedMemoryIdentifier> identifiers
+            = Collections.synchronizedSet(Collections.newSetFromMap(new IdentityHashMap<>()));
     /** Whether the device was removed. */
     volatile boolean removed;
     /** Made when the first datagrams are sent, as is the next; written under this monitor. */
@@ -64,36 +66,11 @@ final class SharedMemoryFabric {
         return made != null && made.isOpen();
     }
 
-    /** Takes a new identifier up. */
-    void opened(SharedMemoryIdentifier identifier) {
-        synchronized (identifiers) {
-            identifiers.put(identifier, true);
-        }
-    }
-
-    /** Forgets an identifier that closes. */
-    void closed(SharedMemoryIdentifier identifier) {
-        synchronized (identifiers) {
-            identifiers.remove(identifier);
-        }
-    }
-
-    /** How many identifiers are open, for tests. */
-    int identifiers() {
-        synchronized (identifiers) {
-            return identifiers.size();
-        }
-    }
-
     /** Behaves as if the device were unplugged, for tests: everything fails, and nothing new can be had. */
     void removeDevice() {
         removed = true;
         device.report(new DeviceEvent(DeviceEvent.Type.DEVICE_FATAL, 0, null, 0, 0));
-        List<SharedMemoryIdentifier> open;
-        synchronized (identifiers) {
-            open = List.copyOf(identifiers.keySet());
-        }
-        open.forEach(SharedMemoryIdentifier::deviceRemoved);
+        List.copyOf(identifiers).forEach(SharedMemoryIdentifier::deviceRemoved);
     }
 
     /** A number for a connected queue pair, of 24 bits, the highest of which is 0; not used again soon. */

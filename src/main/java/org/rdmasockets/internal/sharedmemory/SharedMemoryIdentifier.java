@@ -39,6 +39,8 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     private static final int MAX_REQUEST_BYTES = 56;
     private static final int MAX_ANSWER_BYTES = 196;
     private static final int MAX_REJECTION_BYTES = 148;
+    /** The least number of requests that may wait, whatever the backlog: the event thread takes them soon. */
+    private static final int LEAST_REQUESTS = 128;
     private static final int TRIES = 5;
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
@@ -58,8 +60,10 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     /** The handler takes an answer at once, from any thread. */
     private boolean answersAtOnce;
     private State state = State.IDLE;
-    /** Of a listener, else null. */
-    private WaitingRequests requests;
+    /** The requests to a listener that no handler has got, else null. */
+    private List<SharedMemoryIdentifier> requests;
+    /** Most of these; 0 after the close. */
+    private int mostRequests;
     /** The search for another process, or null. */
     private RouteSearch search;
     private InetSocketAddress local = UNBOUND;
@@ -79,7 +83,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
 
     SharedMemoryIdentifier(SharedMemoryConnectionManager manager) {
         this.manager = manager;
-        fabric().opened(this);
+        fabric().identifiers.add(this);
     }
 
     private SharedMemoryFabric fabric() {
@@ -93,8 +97,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
             return;
         }
         SharedMemoryIdentifier request = (SharedMemoryIdentifier) arrived.identifier();
-        WaitingRequests waiting = waiting();
-        if (!waiting.remove(request)) {
+        if (!takeOut(request)) {
             return;
         }
         boolean kept = false;
@@ -105,7 +108,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
         } finally {
             boolean again = false;
             try {
-                again = thrown && waiting.add(request);
+                again = thrown && takeIn(request);
             } finally {
                 if (!kept && !again) {
                     request.close();
@@ -154,8 +157,14 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
         handler = Objects.requireNonNull(newHandler);
     }
 
-    private synchronized WaitingRequests waiting() {
-        return requests;
+    /** Keeps a request until a handler gets it; false if this is closed, or too many wait. */
+    private synchronized boolean takeIn(SharedMemoryIdentifier request) {
+        return requests.size() < mostRequests && requests.add(request);
+    }
+
+    /** Takes a request out for a handler; false if it is not here any more. */
+    private synchronized boolean takeOut(SharedMemoryIdentifier request) {
+        return requests.remove(request);
     }
 
     private void add(ConnectionEvent event) {
@@ -248,7 +257,8 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
 
     private synchronized void startListening(int mostWaiting) throws VerbsException {
         require("rdma_listen", State.BOUND);
-        requests = new WaitingRequests(mostWaiting);
+        requests = new ArrayList<>();
+        mostRequests = Math.max(mostWaiting, LEAST_REQUESTS);
         state = State.LISTENING;
         fabric().ports.listen(claim, this);
     }
@@ -522,8 +532,8 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
      */
     synchronized int offer(SharedMemoryIdentifier request) {
         boolean listening = !closed && requests != null;
-        if (!listening || !requests.add(request)) {
-            fabric().closed(request);
+        if (!listening || !takeIn(request)) {
+            fabric().identifiers.remove(request);
             return listening ? NO_RESOURCES : NOBODY_LISTENS;
         }
         try {
@@ -531,7 +541,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
             return 0;
         } catch (Throwable e) {
             requests.remove(request);
-            fabric().closed(request);
+            fabric().identifiers.remove(request);
             throw e;
         }
     }
@@ -739,7 +749,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
             searching = search;
         }
         try {
-            fabric().closed(this);
+            fabric().identifiers.remove(this);
             if (searching != null) {
                 searching.close();
             }
@@ -787,53 +797,19 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     /** Gives the port back, and closes the requests that no handler got. */
     private void leaveTable() {
         PortTable.Claim held;
+        List<SharedMemoryIdentifier> unserved = List.of();
         synchronized (this) {
             held = claim;
             claim = null;
+            if (requests != null) {
+                mostRequests = 0;
+                unserved = List.copyOf(requests);
+                requests.clear();
+            }
         }
         if (held != null) {
             fabric().ports.release(held);
         }
-        WaitingRequests unserved = waiting();
-        if (unserved != null) {
-            unserved.close();
-        }
-    }
-
-    /** The requests to a listener that no handler has got; the close of the listener closes them. */
-    private static final class WaitingRequests {
-        /** The least number that may wait, whatever the backlog: the event thread takes them soon. */
-        private static final int LEAST = 128;
-
-        /** Guarded by this, as are all fields. */
-        private final List<SharedMemoryIdentifier> requests = new ArrayList<>();
-        /** Most requests; 0 after the close. */
-        private int most;
-
-        /** Takes requests from now on, of which at least so many may wait. */
-        WaitingRequests(int backlog) {
-            most = Math.max(backlog, LEAST);
-        }
-
-        /** Adds a request; false if this is closed, or too many wait. */
-        synchronized boolean add(SharedMemoryIdentifier request) {
-            return requests.size() < most && requests.add(request);
-        }
-
-        /** Takes a request out for a handler; false if it is not here any more. */
-        synchronized boolean remove(SharedMemoryIdentifier request) {
-            return requests.remove(request);
-        }
-
-        /** Takes no more, and closes what waits. */
-        void close() {
-            List<SharedMemoryIdentifier> left;
-            synchronized (this) {
-                most = 0;
-                left = List.copyOf(requests);
-                requests.clear();
-            }
-            left.forEach(SharedMemoryIdentifier::close);
-        }
+        unserved.forEach(SharedMemoryIdentifier::close);
     }
 }

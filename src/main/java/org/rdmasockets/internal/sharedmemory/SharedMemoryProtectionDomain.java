@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
-import org.rdmasockets.internal.sharedmemory.link.HandleTable;
+import org.rdmasockets.internal.lock.HandleTable;
 import org.rdmasockets.internal.sharedmemory.link.OwnMemory;
 import org.rdmasockets.internal.sharedmemory.link.Slabs;
 import org.rdmasockets.verbs.AccessFlag;

@@ -35,9 +35,6 @@ public final class OptionValues {
     boolean direct;
     /** The options set while the transport was unknown, in order; null for none. */
     private Map<SocketOption<?>, Object> set;
-    /** The last results of {@link #passedOn} and {@link #connected}: most connections of a socket are alike. */
-    private volatile OptionValues heir;
-    private volatile OptionValues connected;
 
     private static OptionValues forServer() {
         OptionValues values = new OptionValues();
@@ -58,29 +55,18 @@ public final class OptionValues {
 
     /** The values of a socket that had the given ones, and now has a connection that a listener with these accepted. */
     OptionValues passedOn(OptionValues before) {
-        OptionValues known = before == CLIENT ? heir : null;
-        if (known == null) {
-            known = before.copy();
-            known.inherit(this);
-            known = known.shared();
-            heir = before == CLIENT ? known : heir;
-        }
-        return known;
+        OptionValues changed = before.copy();
+        changed.inherit(this);
+        return changed.shared();
     }
 
     /** These values once there is a connection: what it goes over, and why, and how its stream is carried. */
     OptionValues connected(String over, String reason, String kind) {
-        OptionValues known = connected;
-        if (known == null || !known.transport.name().equals(over) || !known.transport.reason().equals(reason)
-                || !known.sizes.streamKind().equals(kind)) {
-            known = copy();
-            known.transport = new Transport(over, reason);
-            known.sizes = sizes.withStreamKind(kind);
-            known.forgetSet();
-            known = known.shared();
-            connected = known;
-        }
-        return known;
+        OptionValues changed = copy();
+        changed.transport = new Transport(over, reason);
+        changed.sizes = sizes.withStreamKind(kind);
+        changed.forgetSet();
+        return changed.shared();
     }
 
     /** Records an option that the application has set, for a transport that is not known yet. */

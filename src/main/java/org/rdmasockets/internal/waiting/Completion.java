@@ -48,7 +48,7 @@ public final class Completion {
     }
 
     /**
-     * The identifier given with the request: its high 40 bits are {@link CompletionInbox#workRequestIdBase()}. Gives
+     * The identifier given with the request: its high 32 bits are {@link CompletionInbox#workRequestIdBase()}. Gives
      * {@code wr_id}; 0 for a token.
      */
     public long workRequestId() {

@@ -5,9 +5,10 @@ import java.lang.invoke.VarHandle;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
 import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
-import org.rdmasockets.internal.lock.VarHandles;
+import org.rdmasockets.internal.lock.NanoTimes;
 import org.rdmasockets.internal.lock.SmallMutex;
 import org.rdmasockets.internal.lock.StackRoom;
+import org.rdmasockets.internal.lock.VarHandles;
 import org.rdmasockets.internal.log.Log;
 
 /**
@@ -28,7 +29,8 @@ public final class CompletionInbox {
 
     private final CompletionShard shard;
     private final CompletionClient client;
-    private final long workRequestIdBase;
+    /** In the table of the shard. */
+    final int number;
     final int maxOutstanding;
     private final SmallMutex protocolLock = new SmallMutex();
     /** Any thread offers; the holder of protocolLock polls. */
@@ -61,11 +63,11 @@ public final class CompletionInbox {
     /** The client knows the failure; guarded by protocolLock. */
     private boolean failureApplied;
 
-    CompletionInbox(CompletionShard shard, CompletionClient client, long workRequestIdBase, int maxOutstanding) {
+    CompletionInbox(CompletionShard shard, CompletionClient client, int number, int maxOutstanding) {
         this.shard = shard;
         this.reader = new Waiter(shard.poller.spinPolicy.firstGains());
         this.client = client;
-        this.workRequestIdBase = workRequestIdBase;
+        this.number = number;
         this.maxOutstanding = maxOutstanding;
         this.arrived = new MpscGrowableVarHandleUnpaddedArrayQueue<>(FIRST_CAPACITY, MAX_CAPACITY);
         this.spinBudgetNanos = shard.poller.settings.spinBudgetNanos();
@@ -77,11 +79,11 @@ public final class CompletionInbox {
     }
 
     /**
-     * The high 40 bits of the identifier of every work request whose completion belongs here; the client's bits are 0.
-     * Gives generation (16 bits) and index (24 bits), shifted left by 24.
+     * The high 32 bits of the identifier of every work request whose completion belongs here, the number of this in the
+     * shard; the low 24 bits are the client's.
      */
     public long workRequestIdBase() {
-        return workRequestIdBase;
+        return (long) number << Integer.SIZE;
     }
 
     /**
@@ -242,7 +244,7 @@ public final class CompletionInbox {
                     if (deadlineNanos == Long.MAX_VALUE) {
                         LockSupport.park(this);
                     } else {
-                        LockSupport.parkNanos(this, WaitResult.remaining(deadlineNanos));
+                        LockSupport.parkNanos(this, NanoTimes.remaining(deadlineNanos));
                     }
                 }
             }
@@ -286,7 +288,7 @@ public final class CompletionInbox {
         }
         boolean ready = false;
         try {
-            budget = Math.min(budget, WaitResult.remaining(deadlineNanos));
+            budget = Math.min(budget, NanoTimes.remaining(deadlineNanos));
             long start = System.nanoTime();
             long last = start;
             long checked = start;
@@ -337,7 +339,7 @@ public final class CompletionInbox {
         if (!open) {
             return WaitResult.CLOSED;
         }
-        return WaitResult.remaining(deadlineNanos) <= 0 ? WaitResult.TIMED_OUT : null;
+        return NanoTimes.remaining(deadlineNanos) <= 0 ? WaitResult.TIMED_OUT : null;
     }
 
     /**
@@ -532,7 +534,7 @@ public final class CompletionInbox {
     /** The state, for a person who looks for a stall. */
     @Override
     public String toString() {
-        return "CompletionInbox[" + Long.toHexString(workRequestIdBase) + ", empty=" + arrived.isEmpty() + ", reader="
+        return "CompletionInbox[" + Integer.toHexString(number) + ", empty=" + arrived.isEmpty() + ", reader="
                 + reader.thread + ", writer=" + threadOf(writer) + ", open=" + open + ", creditOwed=" + creditOwed
                 + ", locked=" + protocolLock.isLocked() + ", failure=" + failure + "]";
     }

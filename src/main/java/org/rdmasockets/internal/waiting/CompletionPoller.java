@@ -13,6 +13,7 @@ import java.util.function.Consumer;
 import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
 import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.StackRoom;
+import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.verbs.CompletionChannel;
 import org.rdmasockets.verbs.CompletionQueue;
@@ -36,8 +37,6 @@ public final class CompletionPoller implements AutoCloseable {
     private static final long LEASE_NANOS = 10_000_000;
     private static final int NANOS_PER_MILLI = 1_000_000;
     private static final long CLOSE_NANOS = 10_000L * NANOS_PER_MILLI;
-    /** Trouble is logged once in this time. */
-    private static final long LOG_NANOS = 1_000_000_000;
     private static final int FIRST_RELAYED = 64;
     private static final int MAX_RELAYED = 1 << 16;
     /** So many failed waits in a row end the thread. */
@@ -86,9 +85,7 @@ public final class CompletionPoller implements AutoCloseable {
     /** How many rounds in a row something was thrown, and in how many the wait failed; poller thread only. */
     private int troubledRounds;
     private int failedWaits;
-    /** When trouble was last logged, and how often it was not since; poller thread only. */
-    private long loggedNanos = System.nanoTime() - LOG_NANOS;
-    private int unlogged;
+    private final LimitedLog trouble = new LimitedLog(LOG, 1);
     /** How often the thread was awake; written by that thread alone, others see it late. */
     private long rounds;
     /** Something was thrown, so that an event may be forgotten: every shard has to be looked after. */
@@ -399,18 +396,10 @@ public final class CompletionPoller implements AutoCloseable {
     private void survive(Throwable e) {
         looksAtAll = true;
         troubledRounds++;
-        long now = System.nanoTime();
-        if (now - loggedNanos < LOG_NANOS) {
-            unlogged++;
-            return;
-        }
         try {
-            LOG.error("an event of an RDMA device could not be handled; the completion poller goes on ({} more since "
-                    + "the last such line)", unlogged, e);
-            loggedNanos = now;
-            unlogged = 0;
+            trouble.error("an event of an RDMA device could not be handled; the completion poller goes on", e);
         } catch (Throwable noMemory) {
-            unlogged++;
+            return; // to say so is not needed
         }
     }
 

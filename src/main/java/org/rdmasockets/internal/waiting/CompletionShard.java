@@ -3,6 +3,7 @@ package org.rdmasockets.internal.waiting;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jctools.queues.varhandle.unpadded.MpscGrowableVarHandleUnpaddedArrayQueue;
+import org.rdmasockets.internal.lock.HandleTable;
 import org.rdmasockets.internal.lock.Padded;
 import org.rdmasockets.internal.lock.PaddedLock;
 import org.rdmasockets.internal.lock.Rescues;
@@ -28,6 +29,8 @@ public final class CompletionShard extends Padded {
     private static final int FIRST_KEPT = 8;
     /** After so many batches in a row that came while the poller was awake, it arms the queue. */
     private static final int MAX_AWAKE_BATCHES = 64;
+    private static final int INDEX_BITS = 24;
+    private static final int GENERATION_BITS = Integer.SIZE - INDEX_BITS;
     /** A poll leaves the arming as it is; arms; or arms if a waiter is parked. */
     private static final int LEAVE = 0;
     private static final int ARM = 1;
@@ -37,7 +40,8 @@ public final class CompletionShard extends Padded {
     final ConnectionRole side;
     final CompletionPoller poller;
     private final CompletionQueue queue;
-    private final InboxTable inboxes = new InboxTable();
+    /** By the high half of their work requests' identifiers. Each takes an entry of the queue, so they fit. */
+    private final HandleTable<CompletionInbox> inboxes = new HandleTable<>(GENERATION_BITS, (1 << INDEX_BITS) - 1);
     private final PaddedLock cqLock = new PaddedLock();
     /** Filled and read under cqLock. */
     private final WorkCompletions batch;
@@ -106,8 +110,8 @@ public final class CompletionShard extends Padded {
             if (closed || room() < maxOutstanding) {
                 return null;
             }
-            inbox = new CompletionInbox(this, client, inboxes.claim(), maxOutstanding);
-            inboxes.put(inbox);
+            inbox = new CompletionInbox(this, client, inboxes.reserve(), maxOutstanding);
+            inboxes.put(inbox.number, inbox);
             reserved += maxOutstanding;
             residents++;
         }
@@ -147,15 +151,15 @@ public final class CompletionShard extends Padded {
     /** Frees the index and the room of an inbox after its last completion was taken out. May block. */
     void retire(CompletionInbox inbox) {
         synchronized (inboxes) {
-            if (inboxes.find(inbox.workRequestIdBase()) != inbox) {
+            if (inboxes.find(inbox.number) != inbox) {
                 return;
             }
-            inboxes.remove(inbox);
+            inboxes.put(inbox.number, null);
         }
         poller.inboxRetired();
         drain();
         synchronized (inboxes) {
-            inboxes.release(inbox.workRequestIdBase());
+            inboxes.remove(inbox.number);
             reserved -= inbox.maxOutstanding;
             residents--;
         }
@@ -321,7 +325,7 @@ public final class CompletionShard extends Padded {
         }
         WakeList touched = null;
         for (int i = 0; i < polled; i++) {
-            CompletionInbox inbox = inboxes.find(batch.workRequestId(i));
+            CompletionInbox inbox = inboxes.find((int) (batch.workRequestId(i) >>> Integer.SIZE));
             if (inbox != null) { // else its queue pair is gone
                 int kind = put(inbox, i);
                 if (inbox != own) {

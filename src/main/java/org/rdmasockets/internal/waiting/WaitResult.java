@@ -9,10 +9,5 @@ public enum WaitResult {
     /** The inbox was closed, or its completion queue has failed and nothing more can arrive. */
     CLOSED,
     /** A virtual thread was interrupted; its interrupt status is still set. Platform threads never see this. */
-    INTERRUPTED;
-
-    /** How many nanoseconds until a deadline by {@link System#nanoTime}; {@link Long#MAX_VALUE} is none. */
-    static long remaining(long deadlineNanos) {
-        return deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE : deadlineNanos - System.nanoTime();
-    }
+    INTERRUPTED
 }

@@ -392,7 +392,7 @@ class HostileLinkTest {
 
     @Test
     void requestsThatAListenerDoesNotTakeAreForgotten() throws Exception {
-        int before = victim.fabric.identifiers();
+        int before = victim.fabric.identifiers.size();
         int many = 500;
         List<ConnectionIdentifier> clients = new ArrayList<>();
         SharedMemoryDevice device = victim.fabric.device;
@@ -406,10 +406,10 @@ class HostileLinkTest {
                 client.createQueuePair(domain, QueuePairConfig.signalled(queue, 1, 1, 0));
                 client.connect(PARAMETERS);
             }
-            assertTrue(victim.fabric.identifiers() < before + 2 * many, "the listener took all");
+            assertTrue(victim.fabric.identifiers.size() < before + 2 * many, "the listener took all");
             clients.forEach(ConnectionIdentifier::close);
         }
         listener.close();
-        assertEquals(before - 1, victim.fabric.identifiers());
+        assertEquals(before - 1, victim.fabric.identifiers.size());
     }
 }

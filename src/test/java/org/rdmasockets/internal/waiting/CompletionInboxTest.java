@@ -3,9 +3,11 @@ package org.rdmasockets.internal.waiting;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -166,6 +168,29 @@ class CompletionInboxTest {
     }
 
     @Test
+    void findsEachInboxByAllItsRequests() throws Exception {
+        try (Fixture f = Fixture.parking()) {
+            List<TestClient> clients = IntStream.range(0, 100).mapToObj(i -> new TestClient()).toList();
+            List<CompletionInbox> inboxes = new ArrayList<>();
+            for (TestClient each : clients) {
+                inboxes.add(f.poller.openInbox(f.device, ConnectionRole.ACTIVE, each, 2));
+            }
+            for (long stranger : new long[] {0, -1, Long.MAX_VALUE, Long.MIN_VALUE}) {
+                Fixture.queueOf(inboxes.getFirst()).complete(SimulatedCompletion.receive(stranger, 0));
+            }
+            for (CompletionInbox inbox : inboxes) {
+                Fixture.receive(inbox, 0);
+                Fixture.receive(inbox, 0xFF_FFFF);
+            }
+            inboxes.getFirst().drain();
+            for (int i = 0; i < inboxes.size(); i++) {
+                assertSame(inboxes.getFirst().shard(), inboxes.get(i).shard());
+                assertEquals(List.of(0L, 0xFF_FFFFL), clients.get(i).applied(inboxes.get(i)));
+            }
+        }
+    }
+
+    @Test
     void completionsOfAnEarlierUserOfTheIndexGoNowhere() throws Exception {
         try (Fixture f = Fixture.parking()) {
             CompletionInbox first = f.open(client);
@@ -175,7 +200,7 @@ class CompletionInboxTest {
             assertEquals(0, Fixture.queueOf(first).waiting(), "retire drains the queue");
             TestClient next = new TestClient();
             CompletionInbox second = f.open(next);
-            assertEquals(gone << 16, second.workRequestIdBase() << 16, "the index is used again");
+            assertEquals(gone >>> 40, second.workRequestIdBase() >>> 40, "the index is used again");
             assertNotEquals(gone, second.workRequestIdBase(), "by another generation");
             Fixture.queueOf(second).complete(SimulatedCompletion.receive(gone | 9, 0));
             Fixture.receive(second, 2);

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.rdmasockets.internal.lock.HandleTable;
 import org.rdmasockets.internal.lock.SmallMutex;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.log.LimitedLog;

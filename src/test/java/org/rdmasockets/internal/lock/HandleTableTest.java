@@ -1,4 +1,4 @@
-package org.rdmasockets.internal.sharedmemory.link;
+package org.rdmasockets.internal.lock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -73,6 +73,30 @@ class HandleTableTest {
         table.put(other, "other");
         assertNull(table.find(number));
         assertEquals(List.of("next", "other"), table.all());
+    }
+
+    @Test
+    void generationChangesWithEachUseAndIsNeverZero() {
+        int first = table.reserve();
+        int last = first;
+        for (int i = 0; i < 70_000; i++) {
+            table.remove(last);
+            int next = table.reserve();
+            assertNotEquals(last, next);
+            assertNotEquals(0, next);
+            assertEquals(first >>> 8, next >>> 8, "the same index");
+            last = next;
+        }
+    }
+
+    @Test
+    void oldestFreeIndexIsUsedFirst() {
+        int a = table.reserve();
+        int b = table.reserve();
+        table.remove(b);
+        table.remove(a);
+        assertEquals(b >>> 8, table.reserve() >>> 8);
+        assertEquals(a >>> 8, table.reserve() >>> 8);
     }
 
     @Test

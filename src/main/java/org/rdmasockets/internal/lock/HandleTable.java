@@ -1,8 +1,7 @@
-package org.rdmasockets.internal.sharedmemory.link;
+package org.rdmasockets.internal.lock;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -14,7 +13,7 @@ import java.util.Objects;
  */
 public final class HandleTable<T> {
     private static final VarHandle ELEMENT = MethodHandles.arrayElementVarHandle(Object[].class);
-    private static final int FIRST_CAPACITY = 64;
+    private static final int FIRST_CAPACITY = 16;
 
     private final int generationBits;
     private final int most;
@@ -22,8 +21,13 @@ public final class HandleTable<T> {
     private volatile Object[] objects = new Object[FIRST_CAPACITY];
     /** The last number of each index; guarded by this. */
     private int[] numbers = new int[FIRST_CAPACITY];
-    /** Indexes given back; guarded by this. */
-    private final ArrayDeque<Integer> free = new ArrayDeque<>();
+    /**
+     * Indexes given back, a ring from {@link #firstFree} with room for all, so that to give one back needs no memory;
+     * guarded by this, as are the next two.
+     */
+    private int[] free = new int[FIRST_CAPACITY];
+    private int firstFree;
+    private int freeCount;
     /** The first index never used; guarded by this. */
     private int next = 1;
 
@@ -35,22 +39,31 @@ public final class HandleTable<T> {
 
     /** Gives out a number, which finds nothing until {@link #put}; 0 if there are no more. */
     public synchronized int reserve() {
-        int index = free.isEmpty() ? next : free.peek();
-        if (index > most) {
+        if (freeCount > 0) {
+            int index = free[firstFree];
+            firstFree = (firstFree + 1) % free.length;
+            freeCount--;
+            return numbers[index];
+        }
+        if (next > most) {
             return 0;
         }
-        if (index == numbers.length) {
-            Object[] more = Arrays.copyOf(objects, 2 * index);
-            numbers = Arrays.copyOf(numbers, 2 * index); // before the objects: a finder looks there first, then here
+        if (next == numbers.length) {
+            int[] moreFree = new int[2 * next]; // none is free
+            Object[] more = Arrays.copyOf(objects, 2 * next);
+            numbers = Arrays.copyOf(numbers, 2 * next); // before the objects: a finder looks there first, then here
+            free = moreFree;
+            firstFree = 0;
             objects = more;
         }
-        if (free.poll() == null) {
-            numbers[next++] = index << generationBits;
-        }
-        return numbers[index];
+        numbers[next] = next << generationBits;
+        return numbers[next++];
     }
 
-    /** Lets a number find an object, instead of what it found before; nothing happens if it is 0 or was taken back. */
+    /**
+     * Lets a number find an object, or null, instead of what it found before; nothing happens if it is 0 or was taken
+     * back.
+     */
     public synchronized void put(int number, T object) {
         int index = number >>> generationBits;
         if (number != 0 && numbers[index] == number) {
@@ -68,7 +81,7 @@ public final class HandleTable<T> {
         if (number != 0 && numbers[index] == number) {
             ELEMENT.setRelease(objects, index, (Object) null);
             numbers[index] = index << generationBits | number + 1 & (1 << generationBits) - 1;
-            free.add(index);
+            free[(firstFree + freeCount++) % free.length] = index;
         }
     }
 
