@@ -64,6 +64,14 @@ final class SharedMemoryFabric {
         return made != null && made.isOpen();
     }
 
+    /** Senders of datagrams that wait for a receiver look again. */
+    void wakeSenders() {
+        DatagramPorts made = datagramPorts;
+        if (made != null) {
+            made.wakeSenders();
+        }
+    }
+
     /** Takes a new identifier up. */
     void opened(SharedMemoryIdentifier identifier) {
         synchronized (identifiers) {
