@@ -157,7 +157,7 @@ class CountersTest {
             inbox.take(sender, new byte[1], null);
             assertEquals(0, TransportCounters.lostDatagrams());
             inbox.take(sender, new byte[1], null);
-            assertTrue(!inbox.hasRoom(1));
+            assertTrue(!inbox.hasRoom(1, null));
             assertEquals(2, TransportCounters.lostDatagrams());
         }
 

@@ -85,10 +85,10 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     }
 
     @Override
-    public boolean hasRoom(int bytes) {
+    public boolean hasRoom(int bytes, Runnable taken) {
         lock.lock();
         try {
-            return hasRoomNow(bytes);
+            return hasRoomNow(bytes, taken);
         } finally {
             lock.unlock();
         }
@@ -108,7 +108,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
                 }, System.nanoTime() + roomNanos);
                 unread |= isBehind(bytes);
             }
-            return hasRoomNow(bytes);
+            return hasRoomNow(bytes, null);
         } finally {
             lock.unlock();
         }
@@ -118,10 +118,14 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         return !fits(bytes) && !closed && !unread;
     }
 
-    private boolean hasRoomNow(int bytes) {
+    private boolean hasRoomNow(int bytes, Runnable taken) {
         boolean fits = fits(bytes);
         if (!fits && !closed) {
             Losses.datagram();
+            if (taken != null) { // instead of what the last one has, which is of no use to the same sender after this
+                Arrived last = queue.pollLast();
+                queue.add(new Arrived(last.source(), last.data(), last.transport(), taken));
+            }
         }
         return fits && !closed;
     }
@@ -135,10 +139,8 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     void take(Arrived datagram) {
         lock.lock();
         try {
-            if (fits(datagram.data().length)) { // others may have come since that was asked
+            if (hasRoomNow(datagram.data().length, datagram.taken())) { // others may have come since that was asked
                 add(datagram);
-            } else if (!closed) {
-                Losses.datagram();
             }
         } finally {
             lock.unlock();

@@ -67,7 +67,7 @@ final class IbverbsDatagrams {
     private final class Receiver implements DatagramQueue.Receiver {
         @Override
         public boolean hasRoom(int bytes) {
-            return inbox.hasRoom(bytes);
+            return inbox.hasRoom(bytes, null);
         }
 
         @Override

@@ -23,19 +23,21 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * The receivers of datagrams at addresses of this host, in this process and in others. A datagram is lost without
- * notice where its port has gone or has no room, and where the ring to its process is full. Any thread may call
+ * notice where its port has gone or has no room, and where the ring to its process is full. A sender may wait a little
+ * for a receiver that keeps reading. One of this process sees its room; to another process it marks a datagram in each
+ * half of a window, and the receiver sends the mark back when the application takes that one. Any thread may call
  * anything; a thread has to wait with an event poller of the provider.
  */
 public final class DatagramPorts {
     /** Longest datagram, in bytes. */
     public static final int MAX_BYTES = RingWriter.MAX_PAYLOAD_BYTES - 2 * 16;
     /** Longest wait of a sender for a receiver that is behind. */
-    public static final long ROOM_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    public static final long ROOM_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     /** A datagram takes about so much besides its data: many empty ones are bounded, too. */
     private static final int OVERHEAD_BYTES = 256;
-    /** The cost of datagrams on their way to another process, after which a sender waits: less than a receiver's room. */
-    private static final int WINDOW = 128 << 10;
+    /** The cost of datagrams on their way to another process, before a sender waits; the usual room is 104 KiB. */
+    private static final int WINDOW = 64 << 10;
     private static final int PORT_MASK = 0xFFFF;
     private static final int MOST_ROUTES = 1024;
     /** How long the outcome counts that no process takes datagrams at an address. */
@@ -58,8 +60,11 @@ public final class DatagramPorts {
 
     /** Takes what comes to a port, by any thread. */
     public interface Receiver {
-        /** Tells, without a wait, whether there is room, before data is copied; false to drop it. */
-        boolean hasRoom(int bytes);
+        /**
+         * Tells, without a wait, whether there is room, before data is copied; false to drop it. Then {@code taken},
+         * null for nothing, runs when the application has all that came before.
+         */
+        boolean hasRoom(int bytes, Runnable taken);
 
         /**
          * As {@link #hasRoom}, for a sender of this process, after a wait of {@link #ROOM_NANOS} at most for a
@@ -212,7 +217,7 @@ public final class DatagramPorts {
             lock.lock();
             try {
                 if (claimed > taken && claimed <= sent) {
-                    taken = unread ? sent : claimed; // what was lost meanwhile is never told
+                    taken = claimed;
                     unread = false;
                     room.signalAll();
                 }
@@ -303,7 +308,7 @@ public final class DatagramPorts {
             return false;
         }
         int bytes = (int) data.byteSize();
-        if (waits ? port.receiver.awaitRoom(bytes) : port.receiver.hasRoom(bytes)) {
+        if (waits ? port.receiver.awaitRoom(bytes) : port.receiver.hasRoom(bytes, null)) {
             port.receiver.take(source, data.toArray(ValueLayout.JAVA_BYTE), null);
         } else {
             dropped.incrementAndGet();
@@ -390,16 +395,16 @@ public final class DatagramPorts {
         boolean meant = end.link.isNear() || areBetweenHosts(destination, source);
         InetSocketAddress to = new InetSocketAddress(destination, destinationPort);
         Port port = meant ? find(to) : null;
-        if (port == null || !port.receiver.hasRoom(dataBytes)) {
+        long told = entry.first();
+        Runnable taken = told == 0 ? null : () -> end.sendTaken(to, told);
+        if (port == null || !port.receiver.hasRoom(dataBytes, taken)) {
             dropped.incrementAndGet();
             return;
         }
         byte[] data = new byte[dataBytes];
         MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset() + 2 * addressBytes, data, 0,
                 dataBytes);
-        long told = entry.first();
-        port.receiver.take(new InetSocketAddress(source, sourcePort), data,
-                told == 0 ? null : () -> end.sendTaken(to, told));
+        port.receiver.take(new InetSocketAddress(source, sourcePort), data, taken);
     }
 
     /** As {@link LocalAddresses#isBetweenHosts}, asked once a second for addresses that come one after another. */

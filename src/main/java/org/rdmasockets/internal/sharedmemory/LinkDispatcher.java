@@ -55,7 +55,7 @@ final class LinkDispatcher implements LinkHandler {
     /**
      * A datagram, for no connection: flags say how long an address is, value has the destination's port and above it
      * the source's; the payload is destination, source and data. First is not 0 if the sender wants to hear that in a
-     * {@link #TAKEN} when the application takes this one.
+     * {@link #TAKEN} when the application has taken this one, or all before it if this is lost.
      */
     static final int DATAGRAM = 11;
 
@@ -66,8 +66,8 @@ final class LinkDispatcher implements LinkHandler {
     static final int INLINE_WRITE = 12;
 
     /**
-     * The application has taken a datagram, and those before it: first is what that said, value the port that it went
-     * to, the payload the address.
+     * The application has taken datagrams: first is what the last of them said, value the port that it went to, the
+     * payload the address.
      */
     static final int TAKEN = 13;
 
@@ -347,7 +347,7 @@ final class LinkDispatcher implements LinkHandler {
         return true;
     }
 
-    /** Tells that a datagram to an address was taken, or nothing if the ring has no room: then a sender waits longer. */
+    /** Tells that a datagram to an address was taken; nothing if the ring has no room, and a sender waits longer. */
     void sendTaken(InetSocketAddress address, long told) {
         byte[] at = address.getAddress().getAddress();
         writer.lock();

@@ -99,13 +99,22 @@ class DatagramInboxTest {
         assertNull(inbox.receive(Long.MAX_VALUE));
     }
 
+    /** Else a sender would wait for news of one that was lost. */
     @Test
-    void theApplicationsReceiptIsTold() throws Exception {
+    void aReceiptIsToldAndThatOfALostDatagramAfterThoseBeforeIt() throws Exception {
         DatagramInbox inbox = inbox(1);
-        FutureTask<Void> told = new FutureTask<>(() -> null);
-        inbox.take(SENDER, new byte[1], told);
-        assertFalse(told.isDone());
-        inbox.receive(Long.MAX_VALUE);
-        assertTrue(told.isDone());
+        FutureTask<Void> first = new FutureTask<>(() -> null);
+        FutureTask<Void> lost = new FutureTask<>(() -> null);
+        inbox.take(SENDER, new byte[1], first);
+        for (int i = 1; i < ROOM; i++) {
+            inbox.take(SENDER, new byte[1], null);
+        }
+        assertFalse(inbox.hasRoom(1, lost));
+        for (int i = 0; i < ROOM; i++) {
+            assertEquals(i > 0, first.isDone());
+            assertFalse(lost.isDone());
+            inbox.receive(Long.MAX_VALUE);
+        }
+        assertTrue(lost.isDone());
     }
 }

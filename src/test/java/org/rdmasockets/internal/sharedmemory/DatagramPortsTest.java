@@ -15,9 +15,11 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.internal.datagram.DatagramInbox;
 import org.rdmasockets.verbs.EventPoller;
 
 /** Ports of datagrams that change hands, and senders of another process that wait for a receiver. */
@@ -37,7 +39,7 @@ class DatagramPortsTest {
         }
 
         @Override
-        public boolean hasRoom(int bytes) {
+        public boolean hasRoom(int bytes, Runnable taken) {
             return true;
         }
 
@@ -182,6 +184,61 @@ class DatagramPortsTest {
                 }
                 return route.isBehind(1);
             });
+        }
+    }
+
+    /** The burst comes while the receiver does not read, and fits its room; the flood while it reads. */
+    @Test
+    void neitherABurstNorAFloodLosesAnything() throws Exception {
+        int room = 104 << 10;
+        int burst = room / DatagramPorts.cost(1);
+        int flood = 10_000;
+        SharedMemoryProvider provider = new SharedMemoryProvider(true);
+        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
+        DatagramInbox inbox = new DatagramInbox(room);
+        DatagramPorts ports = provider.datagramPorts();
+        AtomicBoolean done = new AtomicBoolean();
+        try (EventPoller poller = provider.createEventPoller();
+                DatagramPorts.Port _ = ports.open(address, inbox)) {
+            DatagramPorts.Route route = way(ports, poller, address);
+            FutureTask<Void> polling = new FutureTask<>(() -> {
+                while (!done.get()) {
+                    poller.await(10, source -> { });
+                }
+                return null;
+            });
+            Thread.ofPlatform().start(polling);
+            send(route, address, burst, 1);
+            receive(inbox, burst);
+            Await.until("news of a receiver that reads", () -> route.isBehind(room));
+            FutureTask<Void> reading = new FutureTask<>(() -> {
+                receive(inbox, flood);
+                return null;
+            });
+            Thread.ofPlatform().start(reading);
+            send(route, address, flood, LONG_NANOS);
+            reading.get();
+            done.set(true);
+            polling.get();
+            assertEquals(0, ports.dropped());
+        } finally {
+            done.set(true);
+        }
+    }
+
+    private static void send(DatagramPorts.Route route, InetSocketAddress from, int many, long nanos)
+            throws InterruptedException {
+        for (int i = 0; i < many; i++) {
+            if (route.isBehind(1)) {
+                route.awaitRoom(1, nanos);
+            }
+            route.send(from, data(0));
+        }
+    }
+
+    private static void receive(DatagramInbox inbox, int many) throws Exception {
+        for (int i = 0; i < many; i++) {
+            inbox.receive(Long.MAX_VALUE);
         }
     }
 

@@ -356,7 +356,7 @@ class HostileLinkTest {
         List<byte[]> taken = new ArrayList<>();
         DatagramPorts.Receiver one = new DatagramPorts.Receiver() {
             @Override
-            public boolean hasRoom(int bytes) {
+            public boolean hasRoom(int bytes, Runnable ignored) {
                 return taken.isEmpty();
             }
 

@@ -27,7 +27,7 @@ final class LinkPacket {
     static final int RETRACT = 5;
     static final int REFUSED = 6;
     /** Version of the packets, of {@link SegmentLayout} and of {@link Slabs}. */
-    static final int VERSION = 10;
+    static final int VERSION = 9;
     /** Length of every packet but a doorbell. */
     static final int BYTES = 40;
 

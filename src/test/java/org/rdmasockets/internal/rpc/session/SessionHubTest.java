@@ -205,7 +205,7 @@ class SessionHubTest {
         List<String> asked = new CopyOnWriteArrayList<>();
         DatagramPorts.Receiver full = new DatagramPorts.Receiver() {
             @Override
-            public boolean hasRoom(int bytes) {
+            public boolean hasRoom(int bytes, Runnable taken) {
                 asked.add("now");
                 return false;
             }
