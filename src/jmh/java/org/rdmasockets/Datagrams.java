@@ -86,11 +86,11 @@ final class Datagrams {
                 # Datagrams on one host
 
                 `RdmaDatagramSocket` over shared memory beside `java.net.DatagramSocket` over UDP on loopback: medians
-                of %d rounds in turn, with the least and the greatest, %s, %d processors, Java %s, Linux %s, load %s.
-                Made by `src/jmh/run datagrams`; compare within this page only.
+                of %d rounds in turn, with the least and the greatest, %s, %d processors, Java %s, Linux %s. The
+                load was %s, with this. Made by `src/jmh/run datagrams`; compare within this page only.
 
-                |  | UDP | shared memory | ratio |
-                |---|---:|---:|---:|
+                |  | UDP | shared memory | ratio | promised |
+                |---|---:|---:|---:|---|
                 """, rounds, LocalDate.now(), Runtime.getRuntime().availableProcessors(),
                 System.getProperty("java.version"), System.getProperty("os.version"),
                 Files.readString(Path.of("/proc/loadavg")).split(" ")[1]);
@@ -98,9 +98,26 @@ final class Datagrams {
             double[] udp = sorted(figures.get("udp"));
             double[] rdma = sorted(figures.get("rdma"));
             double ratio = rdma[rdma.length / 2] / udp[udp.length / 2];
-            System.out.printf("| %s | %s | %s | %s |%n", what, range(udp), range(rdma),
-                    Double.isFinite(ratio) ? "%.2f".formatted(ratio) : "");
+            System.out.printf("| %s | %s | %s | %s | %s |%n", what, range(udp), range(rdma),
+                    Double.isFinite(ratio) ? "%.2f".formatted(ratio) : "", promise(what, rdma[rdma.length / 2], ratio));
         });
+    }
+
+    private static String promise(String what, double seen, double ratio) {
+        if (what.contains("there and back")) {
+            return promise("a ratio of at most 0.9", ratio <= 0.9);
+        } else if (what.contains("received")) {
+            return promise("a ratio of at least 5", ratio >= 5);
+        } else if (what.endsWith("%")) {
+            return promise("less than 1 %", seen < 1);
+        } else if (what.contains("burst")) {
+            return promise("none", seen == 0);
+        }
+        return what.contains("first send") ? promise("at most 20 ms", seen <= 20) : "";
+    }
+
+    private static String promise(String text, boolean holds) {
+        return text + (holds ? ": holds" : ": **does not hold**");
     }
 
     private static Process start(String... arguments) throws IOException {
