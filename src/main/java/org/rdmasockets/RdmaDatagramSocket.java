@@ -68,11 +68,12 @@ public class RdmaDatagramSocket extends DatagramSocket {
      * receive takes as much as before all the same. Guarded by itself.
      */
     private final Map<DatagramPacket, Room> rooms = new WeakHashMap<>(1);
-    /** Null until this is bound; written under lock, as are the next four. */
+    /** Null until this is bound; written under lock, as are the next five. */
     private volatile DatagramWays ways;
     private volatile InetSocketAddress peer;
     private volatile int timeoutMillis;
     private volatile Transport wish;
+    private volatile boolean waits = true;
     private volatile Thread reader;
     /** How the last datagram came or went. */
     private volatile Transport last = Transport.AUTO;
@@ -282,7 +283,8 @@ public class RdmaDatagramSocket extends DatagramSocket {
     }
 
     /**
-     * Sends a datagram over the transport that leads to its destination.
+     * Sends a datagram over the transport that leads to its destination. Over shared memory, where a receiver has no
+     * room, it waits for a receiver that keeps reading, for a short time at most; then the datagram may be lost.
      *
      * @param packet the data to send, and the destination unless this is connected
      * @throws IOException if this is closed, or the datagram is too long, or the transport that is forced does not lead
@@ -318,7 +320,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
         try {
             while (true) {
                 try {
-                    return through.send(wishName(), destination, data);
+                    return through.send(wishName(), destination, data, waits);
                 } catch (InterruptedIOException e) {
                     interrupted |= Thread.interrupted(); // nothing was sent
                 }
@@ -512,6 +514,10 @@ public class RdmaDatagramSocket extends DatagramSocket {
             }
             wish = wanted;
             last = wanted;
+            return this;
+        }
+        if (name == DatagramWays.NEVER_WAITS) {
+            waits = !(Boolean) value;
             return this;
         }
         super.setOption(name, value);

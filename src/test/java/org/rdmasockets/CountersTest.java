@@ -154,10 +154,10 @@ class CountersTest {
         private static void lossesAreCounted() {
             DatagramInbox inbox = new DatagramInbox(1);
             InetSocketAddress sender = new InetSocketAddress(LOOPBACK, 7);
-            inbox.take(sender, new byte[1]);
+            inbox.take(sender, new byte[1], null);
             assertEquals(0, TransportCounters.lostDatagrams());
-            inbox.take(sender, new byte[1]);
-            assertTrue(!inbox.hasRoom(1));
+            inbox.take(sender, new byte[1], null);
+            assertTrue(!inbox.hasRoom(1, null));
             assertEquals(2, TransportCounters.lostDatagrams());
         }
 

@@ -68,7 +68,7 @@ class PackageDependencyTest {
                     "io.grpc.internal", "com.google.common.util.concurrent")),
             entry(ROOT + ".micrometer", Set.of(ROOT, SOCKET, CONNECTION, "io.micrometer.core.instrument",
                     "io.micrometer.core.instrument.binder")),
-            entry(SESSION, Set.of(ROOT, CALL, LOCK)),
+            entry(SESSION, Set.of(ROOT, DATAGRAM, CALL, LOCK)),
             entry(CALL, Set.of(ROOT + ".endpoint", VERBS, LOCK, LOG)),
             entry(DATAGRAM, Set.of(SELECTION, CONNECTION, WAITING, VERBS, PROVIDER, SHARED_MEMORY, LOCK, LOG)),
             entry(SELECTION, Set.of(CONNECTION, VERBS, PROVIDER, LOG)),

@@ -1,6 +1,7 @@
 package org.rdmasockets.internal.datagram;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
 import java.net.PortUnreachableException;
 import java.util.ArrayDeque;
@@ -13,12 +14,10 @@ import org.rdmasockets.verbs.VerbsException;
 
 /** The datagrams of a socket that were not received yet: a bounded number of bytes. */
 public final class DatagramInbox implements DatagramPorts.Receiver {
-    /** A datagram takes about so much besides its data: many empty ones are bounded, too. */
-    private static final int OVERHEAD_BYTES = 256;
-
     private final SmallMutex lock = new SmallMutex();
     private final Condition arrived = lock.newCondition();
     private final Condition room = lock.newCondition();
+    private final long roomNanos;
     /** Guarded by lock, as are all fields below. */
     private final ArrayDeque<Arrived> queue = new ArrayDeque<>();
     private long queuedBytes;
@@ -30,17 +29,28 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     private boolean unreachable;
     /** The way over which was sent last; null if its end was heard of. Not guarded. */
     private volatile DatagramPorts.Route way;
+    /** Whether a sender has waited in vain, and half of the room was never free since. */
+    private boolean unread;
 
-    /** A datagram that has come: the sender that it names, its own array, and the transport's name. */
-    public record Arrived(InetSocketAddress source, byte[] data, String transport) {
+    /**
+     * A datagram that has come: the sender that it names, its own array, the transport's name, and the thing to do when
+     * the application has it, or null.
+     */
+    public record Arrived(InetSocketAddress source, byte[] data, String transport, Runnable taken) {
         private int cost() {
-            return data.length + OVERHEAD_BYTES;
+            return DatagramPorts.cost(data.length);
         }
     }
 
     /** An empty one, where so much may wait; one datagram always may. */
     public DatagramInbox(int mostBytes) {
+        this(mostBytes, DatagramPorts.ROOM_NANOS);
+    }
+
+    /** Likewise, where a sender waits for room for so long at most. */
+    DatagramInbox(int mostBytes, long roomNanos) {
         this.mostBytes = mostBytes;
+        this.roomNanos = roomNanos;
     }
 
     /** Changes how much may wait; what waits stays. */
@@ -77,36 +87,66 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     }
 
     private boolean fits(int bytes) {
-        return queue.isEmpty() || queuedBytes + bytes + OVERHEAD_BYTES <= mostBytes;
+        return queue.isEmpty() || queuedBytes + DatagramPorts.cost(bytes) <= mostBytes;
     }
 
     @Override
-    public boolean hasRoom(int bytes) {
+    public boolean hasRoom(int bytes, Runnable taken) {
         lock.lock();
         try {
-            boolean fits = fits(bytes);
-            if (!fits && !closed) {
-                Losses.datagram();
-            }
-            return fits && !closed;
+            return hasRoomNow(bytes, taken);
         } finally {
             lock.unlock();
         }
     }
 
+    /** Likewise after a wait, which ends as soon as half of the room is free. */
     @Override
-    public void take(InetSocketAddress source, byte[] data) {
-        take(source, data, DatagramWays.SHARED_MEMORY);
-    }
-
-    /** Takes a datagram, in an array of its own, if there is room; the transport is how it came. */
-    void take(InetSocketAddress source, byte[] data, String transport) {
+    public boolean awaitRoom(int bytes) throws InterruptedIOException {
         lock.lock();
         try {
-            if (fits(data.length)) { // others may have come since that was asked
-                add(new Arrived(source, data, transport));
-            } else if (!closed) {
-                Losses.datagram();
+            if (isBehind(bytes)) {
+                InterruptibleWait.await(nanos -> {
+                    for (long left = nanos; left > 0 && isBehind(bytes);) {
+                        left = room.awaitNanos(left);
+                    }
+                    return true;
+                }, System.nanoTime() + roomNanos);
+                unread |= isBehind(bytes);
+            }
+            return hasRoomNow(bytes, null);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean isBehind(int bytes) {
+        return !fits(bytes) && !closed && !unread;
+    }
+
+    private boolean hasRoomNow(int bytes, Runnable taken) {
+        boolean fits = fits(bytes);
+        if (!fits && !closed) {
+            Losses.datagram();
+            if (taken != null) { // instead of what the last one has, which is of no use to the same sender after this
+                Arrived last = queue.pollLast();
+                queue.add(new Arrived(last.source(), last.data(), last.transport(), taken));
+            }
+        }
+        return fits && !closed;
+    }
+
+    @Override
+    public void take(InetSocketAddress source, byte[] data, Runnable taken) {
+        take(new Arrived(source, data, DatagramWays.SHARED_MEMORY, taken));
+    }
+
+    /** Takes a datagram, if there is room. */
+    void take(Arrived datagram) {
+        lock.lock();
+        try {
+            if (hasRoomNow(datagram.data().length, datagram.taken())) { // others may have come since that was asked
+                add(datagram);
             }
         } finally {
             lock.unlock();
@@ -120,7 +160,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
             while (!closed && !fits(data.length)) {
                 room.awaitUninterruptibly();
             }
-            add(new Arrived(source, data, DatagramWays.UDP));
+            add(new Arrived(source, data, DatagramWays.UDP, null));
         } finally {
             lock.unlock();
         }
@@ -199,6 +239,14 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
      * {@code PortUnreachableException} if the peer's process has ended and nothing is left of what came before.
      */
     public Arrived receive(long deadlineNanos) throws IOException {
+        Arrived datagram = await(deadlineNanos);
+        if (datagram != null && datagram.taken() != null) {
+            datagram.taken().run();
+        }
+        return datagram;
+    }
+
+    private Arrived await(long deadlineNanos) throws IOException {
         lock.lock();
         try {
             while (queue.isEmpty() && !closed) {
@@ -217,7 +265,10 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
             Arrived datagram = queue.poll();
             if (datagram != null) {
                 queuedBytes -= datagram.cost();
-                room.signal();
+                if (queuedBytes <= mostBytes / 2) { // not for each: a sender that is woken sends several
+                    unread = false;
+                    room.signalAll();
+                }
                 if (!queue.isEmpty()) {
                     arrived.signal(); // the thread that was told may have been interrupted
                 }

@@ -6,6 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
+import java.net.SocketOption;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.rdmasockets.internal.selection.Policy;
@@ -31,6 +32,19 @@ public final class DatagramWays implements AutoCloseable {
     static final String UDP = "udp";
     /** Longest wait for another process of this host to answer, before a datagram goes over UDP. */
     private static final long SEARCH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    /** A socket's own users, which send with a lock held, set it so that no send waits for a receiver's room. */
+    public static final SocketOption<Boolean> NEVER_WAITS = new SocketOption<>() {
+        @Override
+        public String name() {
+            return "NEVER_WAITS";
+        }
+
+        @Override
+        public Class<Boolean> type() {
+            return Boolean.class;
+        }
+    };
 
     private final Policy policy = Policy.current();
     private final InetSocketAddress local;
@@ -126,10 +140,12 @@ public final class DatagramWays implements AutoCloseable {
 
     /**
      * Sends a datagram over another transport than UDP, if the settings, or the socket's own wish, null for none, want
-     * that and it leads to the destination, which is resolved. May wait for the other process, once in a while. Throws
-     * if this virtual thread was interrupted, the settings want what does not lead there, or it is too long for that.
+     * that and it leads to the destination, which is resolved. May wait for the other process, once in a while, and for
+     * the receiver's room if the sender {@code waits} for that. Throws if this virtual thread was interrupted, the
+     * settings want what does not lead there, or it is too long for that.
      */
-    public Sent send(String wish, InetSocketAddress destination, MemorySegment data) throws IOException {
+    public Sent send(String wish, InetSocketAddress destination, MemorySegment data, boolean waits)
+            throws IOException {
         Way way = last;
         if (way == null || !way.isFor(wish, destination)) {
             way = way(wish, destination);
@@ -154,7 +170,7 @@ public final class DatagramWays implements AutoCloseable {
                 throw new IOException(reason + "; send shorter ones, or set the option TRANSPORT to udp or auto");
             }
         } else if (way.source() != null) {
-            reason = overSharedMemory(way, data);
+            reason = overSharedMemory(way, data, waits);
         }
         if (reason == null) {
             return Sent.OVER_SHARED_MEMORY;
@@ -178,8 +194,8 @@ public final class DatagramWays implements AutoCloseable {
     }
 
     /** Null if it was sent, else why not. */
-    private String overSharedMemory(Way way, MemorySegment data) throws InterruptedIOException {
-        if (ports.sendHere(way.source(), way.destination(), data)) {
+    private String overSharedMemory(Way way, MemorySegment data, boolean waits) throws InterruptedIOException {
+        if (ports.sendHere(way.source(), way.destination(), data, waits)) {
             return null;
         }
         DatagramPorts.Route route = ports.route(way.destination());
@@ -188,6 +204,11 @@ public final class DatagramWays implements AutoCloseable {
         String refusal = route.refusal();
         if (refusal == null) {
             inbox.sendsOver(route);
+            int bytes = (int) data.byteSize();
+            if (waits && route.isBehind(bytes)) {
+                InterruptibleWait.await(nanos -> route.awaitRoom(bytes, nanos),
+                        System.nanoTime() + DatagramPorts.ROOM_NANOS);
+            }
             route.send(way.source(), data);
             return null;
         }

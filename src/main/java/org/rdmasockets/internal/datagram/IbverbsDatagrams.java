@@ -68,14 +68,14 @@ final class IbverbsDatagrams {
     private final class Receiver implements DatagramQueue.Receiver {
         @Override
         public boolean hasRoom(int bytes) {
-            return inbox.hasRoom(bytes);
+            return inbox.hasRoom(bytes, null);
         }
 
         @Override
         public void take(InetSocketAddress source, int queuePair, byte[] data) {
             peer(source).heard(queuePair, System.nanoTime());
             if (data != null) {
-                inbox.take(source, data, DatagramWays.IBVERBS);
+                inbox.take(new DatagramInbox.Arrived(source, data, DatagramWays.IBVERBS, null));
             }
         }
 
@@ -159,7 +159,8 @@ final class IbverbsDatagrams {
         peer(source).heard(message.queuePair(), System.nanoTime());
         if (message.operation() == DatagramWire.DATA) {
             // Without a wait for room: the next datagram may say where a queue pair is.
-            inbox.take(source, Arrays.copyOfRange(data, message.headerBytes(), data.length), DatagramWays.UDP);
+            inbox.take(new DatagramInbox.Arrived(source, Arrays.copyOfRange(data, message.headerBytes(), data.length),
+                    DatagramWays.UDP, null));
             opening.queue().thenAccept(queue -> tell(queue, source));
         }
     }

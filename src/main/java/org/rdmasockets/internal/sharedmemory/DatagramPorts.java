@@ -1,5 +1,6 @@
 package org.rdmasockets.internal.sharedmemory;
 
+import java.io.InterruptedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
@@ -9,7 +10,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Condition;
 import org.rdmasockets.internal.lock.Losses;
+import org.rdmasockets.internal.lock.SmallMutex;
 import org.rdmasockets.internal.sharedmemory.link.LinkConnector;
 import org.rdmasockets.internal.sharedmemory.link.Link;
 import org.rdmasockets.internal.sharedmemory.link.LinkListener;
@@ -20,13 +23,21 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * The receivers of datagrams at addresses of this host, in this process and in others. A datagram is lost without
- * notice where its port has gone or has no room, and where the ring to its process is full. Any thread may call
+ * notice where its port has gone or has no room, and where the ring to its process is full. A sender may wait a little
+ * for a receiver that keeps reading. One of this process sees its room; to another process it marks a datagram in each
+ * half of a window, and the receiver sends the mark back when the application takes that one. Any thread may call
  * anything; a thread has to wait with an event poller of the provider.
  */
 public final class DatagramPorts {
     /** Longest datagram, in bytes. */
     public static final int MAX_BYTES = RingWriter.MAX_PAYLOAD_BYTES - 2 * 16;
+    /** Longest wait of a sender for a receiver that is behind. */
+    public static final long ROOM_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
+    /** A datagram takes about so much besides its data: many empty ones are bounded, too. */
+    private static final int OVERHEAD_BYTES = 256;
+    /** The cost of datagrams on their way to another process, before a sender waits; the usual room is 104 KiB. */
+    private static final int WINDOW = 64 << 10;
     private static final int PORT_MASK = 0xFFFF;
     private static final int MOST_ROUTES = 1024;
     /** How long the outcome counts that no process takes datagrams at an address. */
@@ -39,18 +50,33 @@ public final class DatagramPorts {
     private final Map<InetSocketAddress, Port> ports = new ConcurrentHashMap<>();
     private final Map<InetSocketAddress, Route> routes = new ConcurrentHashMap<>();
     private final AtomicLong dropped = new AtomicLong();
+    private final SmallMutex lock = new SmallMutex();
+    /** Senders to other processes wait for it. */
+    private final Condition room = lock.newCondition();
     /** The addresses that came last from another network namespace. */
     private volatile Between between;
 
     private record Between(InetAddress destination, InetAddress source, boolean are, long sinceNanos) {}
 
-    /** Takes what comes to a port: by any thread, without a wait. */
+    /** Takes what comes to a port, by any thread. */
     public interface Receiver {
-        /** Tells whether there is room, before data is copied; false to drop it. */
-        boolean hasRoom(int bytes);
+        /**
+         * Tells, without a wait, whether there is room, before data is copied; false to drop it. Then {@code taken},
+         * null for nothing, runs when the application has all that came before.
+         */
+        boolean hasRoom(int bytes, Runnable taken);
 
-        /** Takes a datagram, in an array of its own, from the address that its sender claims. */
-        void take(InetSocketAddress source, byte[] data);
+        /**
+         * As {@link #hasRoom}, for a sender of this process, after a wait of {@link #ROOM_NANOS} at most for a
+         * receiver that keeps reading. Throws if this virtual thread was interrupted.
+         */
+        boolean awaitRoom(int bytes) throws InterruptedIOException;
+
+        /**
+         * Takes a datagram, in an array of its own, from the address that its sender claims; without a wait.
+         * {@code taken}, null for nothing, runs when the application has it.
+         */
+        void take(InetSocketAddress source, byte[] data, Runnable taken);
 
         /** Some link to another process has ended, and with it the {@linkplain Route#hasEnded ways} over it. */
         void linkEnded();
@@ -78,11 +104,11 @@ public final class DatagramPorts {
 
     /** The way to the process that takes datagrams at an address. */
     public final class Route implements LinkConnector.DialHandler {
-        private final InetSocketAddress destination;
+        final InetSocketAddress destination;
         private final CountDownLatch known = new CountDownLatch(1);
         private final long begunNanos = System.nanoTime();
         /** Set before it is known, one of the two. */
-        private LinkDispatcher end;
+        LinkDispatcher end;
         private String refusal;
         private int namesGivenUp;
         private long sinceNanos;
@@ -90,6 +116,12 @@ public final class DatagramPorts {
         private volatile LinkConnector dial;
         /** Whether the peer's process was rung since it was found: from then on it asks for that itself. */
         private volatile boolean rung;
+        /** The cost of all that was sent; written under the lock of the link's writer. */
+        private volatile long sent;
+        /** Likewise of what the application there has taken, as far as it told; written under lock, as is the next. */
+        private volatile long taken;
+        /** Whether a sender has waited in vain since. */
+        private volatile boolean unread;
 
         private Route(InetSocketAddress destination) {
             this.destination = destination;
@@ -164,13 +196,56 @@ public final class DatagramPorts {
             return known.getCount() > 0 ? "the search for a process there goes on" : refusal;
         }
 
+        /** Whether a sender is to wait, because the receiver is behind and no sender has waited in vain for it. */
+        public boolean isBehind(int bytes) {
+            return sent + cost(bytes) - taken > WINDOW && !unread && end.isOpen();
+        }
+
+        /** Waits so many nanoseconds at most until the receiver is not behind; true in any case. */
+        public boolean awaitRoom(int bytes, long nanos) throws InterruptedException {
+            lock.lock();
+            try {
+                for (long left = nanos; left > 0 && isBehind(bytes);) {
+                    left = room.awaitNanos(left);
+                }
+                unread |= isBehind(bytes);
+                return true;
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        /**
+         * Counts a datagram that is about to be sent, by the holder of the lock of the link's writer; gives what the
+         * receiver is to tell when the application takes this one, 0 for nothing.
+         */
+        long count(int bytes) {
+            long before = sent;
+            sent = before + cost(bytes);
+            return sent / (WINDOW / 2) == before / (WINDOW / 2) ? 0 : sent;
+        }
+
+        /** The peer says that the application there has taken so much. Too much, or less than before, is no news. */
+        void taken(long claimed) {
+            lock.lock();
+            try {
+                if (claimed > taken && claimed <= sent) {
+                    taken = claimed;
+                    unread = false;
+                    room.signalAll();
+                }
+            } finally {
+                lock.unlock();
+            }
+        }
+
         /**
          * Sends a datagram of at most {@link #MAX_BYTES}, from an address of the destination's family; it may be lost.
          */
         public void send(InetSocketAddress source, MemorySegment data) {
             boolean first = !rung;
             rung = true;
-            if (!end.sendDatagram(source, destination, data, first)) {
+            if (!end.sendDatagram(this, source, data, first)) {
                 rung = !first;
                 dropped.incrementAndGet();
                 Losses.datagram();
@@ -221,8 +296,12 @@ public final class DatagramPorts {
 
     /** A link has ended, and says so. */
     void linkEnded() {
-        for (Port port : ports.values()) {
-            port.receiver.linkEnded();
+        try {
+            for (Port port : ports.values()) {
+                port.receiver.linkEnded();
+            }
+        } finally {
+            wakeSenders();
         }
     }
 
@@ -237,14 +316,24 @@ public final class DatagramPorts {
                 : ports.get(new InetSocketAddress(WILDCARD, destination.getPort()));
     }
 
-    /** Gives a datagram of at most {@link #MAX_BYTES} to a port of this process; false if there is none. */
-    public boolean sendHere(InetSocketAddress source, InetSocketAddress destination, MemorySegment data) {
+    /** The cost of a datagram in the bytes that its receiver has room for. */
+    public static int cost(int bytes) {
+        return bytes + OVERHEAD_BYTES;
+    }
+
+    /**
+     * Gives a datagram of at most {@link #MAX_BYTES} to a port of this process, if it {@code waits} after a wait for
+     * room; false if there is no such port. Throws if this virtual thread was interrupted.
+     */
+    public boolean sendHere(InetSocketAddress source, InetSocketAddress destination, MemorySegment data, boolean waits)
+            throws InterruptedIOException {
         Port port = fabric.linksOnly ? null : find(destination);
         if (port == null) {
             return false;
         }
-        if (port.receiver.hasRoom((int) data.byteSize())) {
-            port.receiver.take(source, data.toArray(ValueLayout.JAVA_BYTE));
+        int bytes = (int) data.byteSize();
+        if (waits ? port.receiver.awaitRoom(bytes) : port.receiver.hasRoom(bytes, null)) {
+            port.receiver.take(source, data.toArray(ValueLayout.JAVA_BYTE), null);
         } else {
             dropped.incrementAndGet();
         }
@@ -282,17 +371,43 @@ public final class DatagramPorts {
         }
     }
 
+    /** Senders that wait look again. */
+    private void wakeSenders() {
+        lock.lock();
+        try {
+            room.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static void ensureAddress(int bytes) {
+        if (bytes != LocalAddresses.IPV4_BYTES && bytes != LocalAddresses.IPV6_BYTES) {
+            throw new IllegalArgumentException("no address of a datagram has " + bytes + " bytes");
+        }
+    }
+
+    /** Datagrams to an address of another process were taken; as {@link LinkDispatcher#TAKEN} says. */
+    void onTaken(LinkDispatcher end, RingEntry entry) {
+        ensureAddress(entry.payloadBytes());
+        Route route = routes.get(new InetSocketAddress(address(entry, 0, entry.payloadBytes()),
+                entry.value() & PORT_MASK));
+        if (route != null && route.known.getCount() == 0 && route.end == end) {
+            route.taken(entry.first());
+        }
+    }
+
     /**
-     * Takes a datagram of another process, which is {@code near} if it is of this network namespace: else loopback
-     * there is not loopback here. Throws {@code IllegalArgumentException} if no honest process says so.
+     * Takes a datagram of another process. If that is not of this network namespace, loopback there is not loopback
+     * here. Throws {@code IllegalArgumentException} if no honest process says so.
      */
-    void onDatagram(RingEntry entry, boolean near) {
+    void onDatagram(LinkDispatcher end, RingEntry entry) {
         int addressBytes = entry.flags();
         int destinationPort = entry.value() & PORT_MASK;
         int sourcePort = entry.value() >>> Short.SIZE;
         int dataBytes = entry.payloadBytes() - 2 * addressBytes;
-        if (addressBytes != LocalAddresses.IPV4_BYTES && addressBytes != LocalAddresses.IPV6_BYTES
-                || dataBytes < 0 || dataBytes > MAX_BYTES || destinationPort == 0 || sourcePort == 0) {
+        ensureAddress(addressBytes);
+        if (dataBytes < 0 || dataBytes > MAX_BYTES || destinationPort == 0 || sourcePort == 0) {
             throw new IllegalArgumentException("a datagram from port " + sourcePort + " to port " + destinationPort
                     + " with addresses of " + addressBytes + " bytes has no length of " + entry.payloadBytes());
         }
@@ -301,16 +416,19 @@ public final class DatagramPorts {
         if (source.isAnyLocalAddress() || source.isMulticastAddress()) {
             throw new IllegalArgumentException("nobody sends datagrams from " + source.getHostAddress());
         }
-        boolean meant = near || areBetweenHosts(destination, source);
-        Port port = meant ? find(new InetSocketAddress(destination, destinationPort)) : null;
-        if (port == null || !port.receiver.hasRoom(dataBytes)) {
+        boolean meant = end.link.isNear() || areBetweenHosts(destination, source);
+        InetSocketAddress to = new InetSocketAddress(destination, destinationPort);
+        Port port = meant ? find(to) : null;
+        long told = entry.first();
+        Runnable taken = told == 0 ? null : () -> end.sendTaken(to, told);
+        if (port == null || !port.receiver.hasRoom(dataBytes, taken)) {
             dropped.incrementAndGet();
             return;
         }
         byte[] data = new byte[dataBytes];
         MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset() + 2 * addressBytes, data, 0,
                 dataBytes);
-        port.receiver.take(new InetSocketAddress(source, sourcePort), data);
+        port.receiver.take(new InetSocketAddress(source, sourcePort), data, taken);
     }
 
     /** As {@link LocalAddresses#isBetweenHosts}, asked once a second for addresses that come one after another. */

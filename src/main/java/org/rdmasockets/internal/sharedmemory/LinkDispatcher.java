@@ -54,7 +54,8 @@ final class LinkDispatcher implements LinkHandler {
 
     /**
      * A datagram, for no connection: flags say how long an address is, value has the destination's port and above it
-     * the source's; the payload is destination, source and data.
+     * the source's; the payload is destination, source and data. First is not 0 if the sender wants to hear that in a
+     * {@link #TAKEN} when the application has taken this one, or all before it if this is lost.
      */
     static final int DATAGRAM = 11;
 
@@ -63,6 +64,12 @@ final class LinkDispatcher implements LinkHandler {
      * immediate data.
      */
     static final int INLINE_WRITE = 12;
+
+    /**
+     * The application has taken datagrams: first is what the last of them said, value the port that it went to, the
+     * payload the address.
+     */
+    static final int TAKEN = 13;
 
     /** Flags: the first part of a send, the last one, with immediate data. */
     static final int FIRST = 1;
@@ -312,7 +319,8 @@ final class LinkDispatcher implements LinkHandler {
      * drops it and gives false if the ring has no room; {@code unasked} to ring the peer even if it did not ask for
      * that.
      */
-    boolean sendDatagram(InetSocketAddress source, InetSocketAddress destination, MemorySegment data, boolean unasked) {
+    boolean sendDatagram(DatagramPorts.Route route, InetSocketAddress source, MemorySegment data, boolean unasked) {
+        InetSocketAddress destination = route.destination;
         byte[] to = destination.getAddress().getAddress();
         byte[] from = source.getAddress().getAddress();
         writer.lock();
@@ -320,7 +328,8 @@ final class LinkDispatcher implements LinkHandler {
             if (held || !writer.begin(to.length + from.length + (int) data.byteSize())) {
                 return false;
             }
-            writer.header(DATAGRAM, to.length, UNKNOWN_SLOT, destination.getPort() | source.getPort() << Short.SIZE, 0);
+            writer.header(DATAGRAM, to.length, UNKNOWN_SLOT, destination.getPort() | source.getPort() << Short.SIZE,
+                    route.count((int) data.byteSize()));
             MemorySegment ring = writer.memory();
             long offset = writer.payloadOffset();
             MemorySegment.copy(to, 0, ring, ValueLayout.JAVA_BYTE, offset, to.length);
@@ -336,6 +345,23 @@ final class LinkDispatcher implements LinkHandler {
             writer.notifyPeer();
         }
         return true;
+    }
+
+    /** Tells that a datagram to an address was taken; nothing if the ring has no room, and a sender waits longer. */
+    void sendTaken(InetSocketAddress address, long told) {
+        byte[] at = address.getAddress().getAddress();
+        writer.lock();
+        try {
+            if (held || !writer.begin(at.length)) {
+                return;
+            }
+            writer.header(TAKEN, 0, UNKNOWN_SLOT, address.getPort(), told);
+            MemorySegment.copy(at, 0, writer.memory(), ValueLayout.JAVA_BYTE, writer.payloadOffset(), at.length);
+            writer.publish();
+        } finally {
+            writer.unlock();
+        }
+        writer.ringPeer(); // a process that only sends may not ask for that
     }
 
     /** Calls {@link SendQueue#resume} when the peer has posted a receive, or there is room; to be asked for before. */
@@ -574,9 +600,7 @@ final class LinkDispatcher implements LinkHandler {
                 goOn();
                 link.close();
             } finally {
-                if (fabric.takesDatagrams()) {
-                    fabric.datagramPorts().linkEnded();
-                }
+                fabric.datagramLinkEnded();
             }
         }
         LOG.debug("a link to another process ended: {}", reason);
@@ -599,7 +623,8 @@ final class LinkDispatcher implements LinkHandler {
                 case WRITE -> peer(entry).onWrite(entry);
                 case OPEN_WRITE -> peer(entry).onOpenWrite(entry);
                 case INLINE_WRITE -> peer(entry).onInlineWrite(entry);
-                case DATAGRAM -> fabric.datagramPorts().onDatagram(entry, link.isNear());
+                case DATAGRAM -> fabric.datagramPorts().onDatagram(this, entry);
+                case TAKEN -> fabric.datagramPorts().onTaken(this, entry);
                 case WANT -> peer(entry).onWant(entry.value());
                 default -> throw new IllegalArgumentException("there is no entry of kind " + entry.kind());
             }
@@ -610,7 +635,7 @@ final class LinkDispatcher implements LinkHandler {
         } catch (Error e) {
             // It could not be taken in, for want of memory perhaps: its connection ends, and no other. There may be no
             // memory for that either, so it is only noted here; a request that is not known yet stays in the ring.
-            if (entry.kind() == DATAGRAM) {
+            if (entry.kind() == DATAGRAM || entry.kind() == TAKEN) {
                 return; // any of these may be lost
             }
             RemotePeer peer = entry.kind() == CONNECT || entry.slot() == UNKNOWN_SLOT ? withPeerSlot(entry.value())

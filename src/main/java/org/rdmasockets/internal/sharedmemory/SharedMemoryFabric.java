@@ -66,6 +66,14 @@ final class SharedMemoryFabric {
         return made != null && made.isOpen();
     }
 
+    /** A link over which datagrams may have gone has ended, and says so. */
+    void datagramLinkEnded() {
+        DatagramPorts made = datagramPorts;
+        if (made != null) {
+            made.linkEnded();
+        }
+    }
+
     /** Behaves as if the device were unplugged, for tests: everything fails, and nothing new can be had. */
     void removeDevice() {
         removed = true;

@@ -2,32 +2,53 @@ package org.rdmasockets.internal.sharedmemory;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.internal.datagram.DatagramInbox;
 import org.rdmasockets.verbs.EventPoller;
 
-/** Ports of datagrams that change hands. */
+/** Ports of datagrams that change hands, and senders of another process that wait for a receiver. */
 @Timeout(value = 1, unit = TimeUnit.MINUTES)
 class DatagramPortsTest {
-    /** Takes all. */
-    private record Taken(List<byte[]> all) implements DatagramPorts.Receiver {
+    private static final long LONG_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+    /** Takes all; and what its application owes to senders. */
+    private record Taken(List<byte[]> all, Queue<Runnable> owed) implements DatagramPorts.Receiver {
+        Taken() {
+            this(new ArrayList<>(), new ArrayDeque<>());
+        }
+
         @Override
-        public boolean hasRoom(int bytes) {
+        public boolean awaitRoom(int bytes) {
+            throw new AssertionError("it is not in this process");
+        }
+
+        @Override
+        public boolean hasRoom(int bytes, Runnable taken) {
             return true;
         }
 
         @Override
-        public void take(InetSocketAddress source, byte[] data) {
+        public void take(InetSocketAddress source, byte[] data, Runnable taken) {
             all.add(data);
+            if (taken != null) {
+                owed.add(taken);
+            }
         }
 
         @Override
@@ -51,16 +72,12 @@ class DatagramPortsTest {
     void whatAPortsFormerUserWasSentDoesNotComeToTheNextOne() throws Exception {
         SharedMemoryProvider provider = new SharedMemoryProvider(true);
         InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
-        Taken first = new Taken(new ArrayList<>());
-        Taken second = new Taken(new ArrayList<>());
+        Taken first = new Taken();
+        Taken second = new Taken();
         DatagramPorts ports = provider.datagramPorts();
         try (EventPoller poller = provider.createEventPoller()) {
             DatagramPorts.Port former = ports.open(address, first);
-            DatagramPorts.Route route = ports.route(address);
-            Await.until("the way to the port", () -> {
-                poller.await(10, source -> { });
-                return route.await(0);
-            });
+            DatagramPorts.Route route = way(ports, poller, address);
             route.send(address, data(1));
             Await.until("the first datagram", () -> {
                 poller.await(10, source -> { });
@@ -81,6 +98,170 @@ class DatagramPortsTest {
             assertEquals(1, first.all().size());
             assertEquals(1, second.all().size(), "one was meant for the former user");
             assertArrayEquals(new byte[] {3}, second.all().getFirst());
+        }
+    }
+
+    private static DatagramPorts.Route way(DatagramPorts ports, EventPoller poller, InetSocketAddress address)
+            throws Exception {
+        DatagramPorts.Route route = ports.route(address);
+        Await.until("the way to the port", () -> {
+            poller.await(10, source -> { });
+            return route.await(0);
+        });
+        return route;
+    }
+
+    /** Sends until the sender is to wait; gives how many. */
+    private static int flood(DatagramPorts.Route route, InetSocketAddress from) {
+        int sent = 0;
+        for (; !route.isBehind(1); sent++) {
+            route.send(from, data(0));
+        }
+        return sent;
+    }
+
+    private static FutureTask<Boolean> startWait(DatagramPorts.Route route) throws Exception {
+        FutureTask<Boolean> wait = new FutureTask<>(() -> route.awaitRoom(1, LONG_NANOS));
+        Thread sender = Thread.ofPlatform().start(wait);
+        Await.until("the sender waits", () -> sender.getState() == Thread.State.TIMED_WAITING);
+        return wait;
+    }
+
+    @Test
+    void aSenderWaitsUntilAReceiverOfAnotherProcessHasTakenSome() throws Exception {
+        SharedMemoryProvider provider = new SharedMemoryProvider(true);
+        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
+        Taken receiver = new Taken();
+        DatagramPorts ports = provider.datagramPorts();
+        try (EventPoller poller = provider.createEventPoller();
+                DatagramPorts.Port _ = ports.open(address, receiver)) {
+            DatagramPorts.Route route = way(ports, poller, address);
+            int sent = flood(route, address);
+            for (int i = 0; i < 3; i++) {
+                FutureTask<Boolean> wait = startWait(route);
+                int all = sent;
+                Await.until("all that was sent", () -> {
+                    poller.await(10, source -> { });
+                    return receiver.all().size() == all;
+                });
+                for (long lie : new long[] {Long.MIN_VALUE, -1, 0, Long.MAX_VALUE}) {
+                    route.taken(lie);
+                }
+                assertTrue(route.isBehind(1));
+                assertFalse(wait.isDone(), "nothing was taken yet");
+                receiver.owed().remove().run();
+                Await.until("the sender goes on", () -> {
+                    poller.await(10, source -> { });
+                    return wait.isDone();
+                });
+                int more = flood(route, address);
+                assertTrue(more > 100, "one wake-up for " + more + " datagrams");
+                sent += more;
+            }
+            assertEquals(0, ports.dropped());
+        }
+    }
+
+    @Test
+    void aReceiverOfAnotherProcessThatDoesNotReadIsWaitedForOnce() throws Exception {
+        SharedMemoryProvider provider = new SharedMemoryProvider(true);
+        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
+        Taken receiver = new Taken();
+        DatagramPorts ports = provider.datagramPorts();
+        try (EventPoller poller = provider.createEventPoller();
+                DatagramPorts.Port _ = ports.open(address, receiver)) {
+            DatagramPorts.Route route = way(ports, poller, address);
+            int window = flood(route, address);
+            assertTrue(route.awaitRoom(1, 1), "the datagram may be sent all the same");
+            for (int i = 0; i < 2 * window; i++) {
+                assertFalse(route.isBehind(1), "no other wait");
+                route.send(address, data(0));
+            }
+            Await.until("datagrams", () -> {
+                poller.await(10, source -> { });
+                return receiver.all().size() + ports.dropped() == 3 * window;
+            });
+            receiver.owed().remove().run();
+            Await.until("a wait, as the receiver reads again", () -> {
+                poller.await(10, source -> { });
+                for (int i = 0; i < window && !route.isBehind(1); i++) {
+                    route.send(address, data(0));
+                }
+                return route.isBehind(1);
+            });
+        }
+    }
+
+    /** The burst comes while the receiver does not read, and fits its room; the flood while it reads. */
+    @Test
+    void neitherABurstNorAFloodLosesAnything() throws Exception {
+        int room = 104 << 10;
+        int burst = room / DatagramPorts.cost(1);
+        int flood = 10_000;
+        SharedMemoryProvider provider = new SharedMemoryProvider(true);
+        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
+        DatagramInbox inbox = new DatagramInbox(room);
+        DatagramPorts ports = provider.datagramPorts();
+        AtomicBoolean done = new AtomicBoolean();
+        try (EventPoller poller = provider.createEventPoller();
+                DatagramPorts.Port _ = ports.open(address, inbox)) {
+            DatagramPorts.Route route = way(ports, poller, address);
+            FutureTask<Void> polling = new FutureTask<>(() -> {
+                while (!done.get()) {
+                    poller.await(10, source -> { });
+                }
+                return null;
+            });
+            Thread.ofPlatform().start(polling);
+            send(route, address, burst, 1);
+            receive(inbox, burst);
+            Await.until("news of a receiver that reads", () -> route.isBehind(room));
+            FutureTask<Void> reading = new FutureTask<>(() -> {
+                receive(inbox, flood);
+                return null;
+            });
+            Thread.ofPlatform().start(reading);
+            send(route, address, flood, LONG_NANOS);
+            reading.get();
+            done.set(true);
+            polling.get();
+            assertEquals(0, ports.dropped());
+        } finally {
+            done.set(true);
+        }
+    }
+
+    private static void send(DatagramPorts.Route route, InetSocketAddress from, int many, long nanos)
+            throws InterruptedException {
+        for (int i = 0; i < many; i++) {
+            if (route.isBehind(1)) {
+                route.awaitRoom(1, nanos);
+            }
+            route.send(from, data(0));
+        }
+    }
+
+    private static void receive(DatagramInbox inbox, int many) throws Exception {
+        for (int i = 0; i < many; i++) {
+            inbox.receive(Long.MAX_VALUE);
+        }
+    }
+
+    @Test
+    void aLinkThatEndsWakesSenders() throws Exception {
+        SharedMemoryProvider provider = new SharedMemoryProvider(true);
+        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
+        DatagramPorts ports = provider.datagramPorts();
+        try (EventPoller poller = provider.createEventPoller();
+                DatagramPorts.Port _ = ports.open(address, new Taken())) {
+            DatagramPorts.Route route = way(ports, poller, address);
+            flood(route, address);
+            FutureTask<Boolean> wait = startWait(route);
+            route.end.link.fail("a test");
+            Await.until("the sender goes on", () -> {
+                poller.await(10, source -> { });
+                return wait.isDone();
+            });
         }
     }
 }

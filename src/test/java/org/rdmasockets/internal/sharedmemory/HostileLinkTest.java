@@ -338,18 +338,35 @@ class HostileLinkTest {
     }
 
     @Test
+    void aNoticeOfTakenDatagramsThatNoHonestPeerSendsEndsTheLink() throws Exception {
+        for (int bytes : new int[] {0, 3, 5, 17}) {
+            assertTrue(attacker.send(LinkDispatcher.TAKEN, 0, -1, 1, new byte[bytes]));
+            awaitHangUpAndConnect();
+        }
+        assertTrue(attacker.send(LinkDispatcher.TAKEN, 0, -1, 1, new byte[4]), "nothing was ever sent there");
+        attacker.link.writer().ringPeer();
+        serve();
+        assertTrue(attacker.link.isOpen());
+    }
+
+    @Test
     void datagramsThatNobodyHasRoomForAreDroppedAndCounted() throws Exception {
         byte[] honest = {127, 0, 0, 1, 127, 0, 0, 1, 1};
         DatagramPorts ports = victim.fabric.datagramPorts();
         List<byte[]> taken = new ArrayList<>();
         DatagramPorts.Receiver one = new DatagramPorts.Receiver() {
             @Override
-            public boolean hasRoom(int bytes) {
+            public boolean hasRoom(int bytes, Runnable ignored) {
                 return taken.isEmpty();
             }
 
             @Override
-            public void take(InetSocketAddress source, byte[] data) {
+            public boolean awaitRoom(int bytes) {
+                throw new AssertionError("a thread that serves others waits");
+            }
+
+            @Override
+            public void take(InetSocketAddress source, byte[] data, Runnable ignored) {
                 taken.add(data);
                 assertEquals(2, source.getPort());
             }

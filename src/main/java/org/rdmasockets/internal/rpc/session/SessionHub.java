@@ -26,6 +26,7 @@ import javax.crypto.spec.SecretKeySpec;
 import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
+import org.rdmasockets.internal.datagram.DatagramWays;
 import org.rdmasockets.internal.lock.CallerLock;
 import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.rpc.call.Carrier;
@@ -116,7 +117,11 @@ public final class SessionHub {
 
     private SessionHub(DatagramSocket socket, boolean server, int maxMessage, long maxHeld) throws IOException {
         this.socket = socket;
-        payloadBytes = socket instanceof RdmaDatagramSocket ? SHORT_PAYLOAD : Packet.MOST_PAYLOAD;
+        boolean rdma = socket instanceof RdmaDatagramSocket;
+        payloadBytes = rdma ? SHORT_PAYLOAD : Packet.MOST_PAYLOAD;
+        if (rdma) {
+            socket.setOption(DatagramWays.NEVER_WAITS, true); // a sender holds the lock of all sessions
+        }
         this.server = server;
         this.maxMessage = maxMessage + Frame.MAX_OVERHEAD;
         this.maxHeld = maxHeld;

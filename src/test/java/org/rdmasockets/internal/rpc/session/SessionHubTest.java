@@ -46,6 +46,9 @@ import org.rdmasockets.internal.rpc.call.CallServer;
 import org.rdmasockets.internal.rpc.call.Carrier;
 import org.rdmasockets.internal.rpc.call.ClientConnection;
 import org.rdmasockets.internal.rpc.call.Shares;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.sharedmemory.DatagramPorts;
+import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
 
 /** Many sessions of one socket: how they begin and end, and what they may hold together. */
 @Timeout(value = 4, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -218,6 +221,45 @@ class SessionHubTest {
             ends.set(true);
             IOException end = assertThrows(IOException.class, () -> client.receive(System.nanoTime() + LIMIT / 6));
             assertTrue(end.getMessage().contains("for the test"), end::toString);
+        }
+    }
+
+    /** A hub sends with its lock held, so that one peer without room would hold up all sessions. */
+    @Test
+    void onlyAUsersSendWaitsForRoom() throws Exception {
+        List<String> asked = new CopyOnWriteArrayList<>();
+        DatagramPorts.Receiver full = new DatagramPorts.Receiver() {
+            @Override
+            public boolean hasRoom(int bytes, Runnable taken) {
+                asked.add("now");
+                return false;
+            }
+
+            @Override
+            public boolean awaitRoom(int bytes) {
+                asked.add("after a wait");
+                return false;
+            }
+
+            @Override
+            public void linkEnded() {
+                throw new AssertionError("there is no link");
+            }
+
+            @Override
+            public void take(InetSocketAddress source, byte[] data, Runnable taken) {
+                throw new AssertionError("there is no room");
+            }
+        };
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        try (DatagramSocket taken = socket(0); DatagramSocket user = new RdmaDatagramSocket(any);
+                DatagramPorts.Port _ = ((SharedMemoryProvider) Providers.sharedMemory()).datagramPorts().open(
+                        (InetSocketAddress) taken.getLocalSocketAddress(), full)) {
+            InetSocketAddress to = (InetSocketAddress) taken.getLocalSocketAddress();
+            assertThrows(ConnectException.class,
+                    () -> SessionHub.connect(new RdmaDatagramSocket(any), to, MAX_MESSAGE, 1));
+            user.send(new DatagramPacket(new byte[1], 1, to));
+            assertEquals(List.of("now", "after a wait"), asked);
         }
     }
 
