@@ -35,11 +35,19 @@ final class MessageReassembler {
     }
 
     Message receive(long deadlineNanos) throws IOException {
-        if (!InterruptibleWait.lock(turn, deadlineNanos)) {
-            throw new SocketTimeoutException("no " + WHAT + " has come in time");
-        }
+        lockTurn(deadlineNanos);
         try {
             return putTogether(deadlineNanos, true);
+        } finally {
+            endTurn();
+        }
+    }
+
+    /** The next message, on the heap. */
+    byte[] receiveArray(long deadlineNanos) throws IOException {
+        lockTurn(deadlineNanos);
+        try {
+            return toArray(deadlineNanos, true);
         } finally {
             endTurn();
         }
@@ -54,6 +62,24 @@ final class MessageReassembler {
             return putTogether(Long.MAX_VALUE, false);
         } finally {
             endTurn();
+        }
+    }
+
+    /** As {@link #poll}, on the heap. */
+    byte[] pollArray() throws IOException {
+        if (!turn.tryLock()) {
+            return null;
+        }
+        try {
+            return toArray(Long.MAX_VALUE, false);
+        } finally {
+            endTurn();
+        }
+    }
+
+    private void lockTurn(long deadlineNanos) throws IOException {
+        if (!InterruptibleWait.lock(turn, deadlineNanos)) {
+            throw new SocketTimeoutException("no " + WHAT + " has come in time");
         }
     }
 
@@ -99,6 +125,25 @@ final class MessageReassembler {
         }
     }
 
+    /** Likewise on the heap, straight out of its buffer if it has come as one piece. */
+    private byte[] toArray(long deadlineNanos, boolean waits) throws IOException {
+        if (region == null && done == 0) { // none has begun
+            if (waits) {
+                awaitPiece(deadlineNanos);
+            } else if (!hasPiece()) {
+                return null;
+            }
+            if (piece.bytes().byteSize() == piece.header().lengthBytes()) {
+                byte[] bytes = new byte[(int) piece.bytes().byteSize()];
+                link.compute(unused -> copy(MemorySegment.ofArray(bytes)));
+                return bytes;
+            }
+        }
+        try (Message whole = putTogether(deadlineNanos, waits)) {
+            return whole == null ? null : whole.toArray();
+        }
+    }
+
     private boolean hasPiece() {
         if (piece == null) {
             piece = link.poll(link.messageSide().messages);
@@ -108,16 +153,25 @@ final class MessageReassembler {
 
     /** The message, if the next piece makes it whole. */
     private Message addPiece(long deadlineNanos) throws IOException {
+        awaitPiece(deadlineNanos);
+        Header header = piece.header();
+        long size = piece.bytes().byteSize();
+        makeRoom(header.lengthBytes(), done + size);
+        link.compute(unused -> {
+            copy(size == 0 ? MemorySegment.NULL : region.memory().asSlice(done, size));
+            done += size;
+            return null;
+        });
+        return done == header.lengthBytes() ? finish(header) : null;
+    }
+
+    private void awaitPiece(long deadlineNanos) throws IOException {
         if (piece == null) {
             piece = link.take(link.messageSide().messages, deadlineNanos, WHAT);
             if (piece == null) {
                 throw new SocketTimeoutException("the receiver was woken up before a " + WHAT + " had come");
             }
         }
-        Header header = piece.header();
-        makeRoom(header.lengthBytes(), done + piece.bytes().byteSize());
-        link.compute(this::copy);
-        return done == header.lengthBytes() ? finish(header) : null;
     }
 
     /** Makes room for so much of a whole message. If it throws, all stays as it is, to be tried again. */
@@ -168,15 +222,11 @@ final class MessageReassembler {
         part = null;
     }
 
-    /** Protocol lock held, which keeps a close from giving buffers and region to others meanwhile. */
-    private Void copy(EndpointProtocol unused) throws EndpointException {
+    /** Protocol lock held, which keeps a close from giving buffers and region to others meanwhile: takes the piece. */
+    private Void copy(MemorySegment to) throws EndpointException {
         link.ensureNotDiscarded();
         ReceiveSide.Fragment next = piece;
-        long size = next.bytes().byteSize();
-        if (size > 0) {
-            MemorySegment.copy(next.bytes(), 0, region.memory(), done, size);
-        }
-        done += size;
+        MemorySegment.copy(next.bytes(), 0, to, 0, next.bytes().byteSize());
         piece = null; // before its buffer goes back: nothing is copied twice
         link.messageSide().giveBack(next);
         return null;

@@ -219,6 +219,32 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
+     * Waits for the next message, for a time, and takes its bytes to the heap, where a short one costs less so than by
+     * {@link Message#toArray}.
+     *
+     * @param limit longest wait
+     * @return the bytes, without the immediate data
+     * @throws IOException as {@link #receive(Duration)}
+     */
+    public byte[] receiveArray(Duration limit) throws IOException {
+        StackRoom.ensure();
+        ensureMessages();
+        return assembly.receiveArray(NanoTimes.after(limit));
+    }
+
+    /**
+     * Takes the bytes of the next message to the heap if it is here, likewise, and does not wait for it.
+     *
+     * @return the bytes, without the immediate data; null as of {@link #poll()}
+     * @throws IOException as {@link #poll()}
+     */
+    public byte[] pollArray() throws IOException {
+        StackRoom.ensure();
+        ensureMessages();
+        return assembly.pollArray();
+    }
+
+    /**
      * Ends the wait of the thread in {@link #receive()}, as {@link java.nio.channels.Selector#wakeup()} does: it gets a
      * {@link SocketTimeoutException}. If no thread waits, the next one that would gets it. Any thread; no effect on
      * messages, nor on an endpoint that has ended.

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
@@ -120,6 +121,36 @@ abstract class EndpointMessageContract extends EndpointContract {
         assertEquals(OptionalInt.of(9), receive.result().immediate());
         pair.server().close();
         assertThrows(EndpointException.class, () -> pair.server().receive());
+    }
+
+    @Test
+    void arraysAreWhatMessagesAreOfOnePieceOrMore() throws Exception {
+        Pair pair = connect();
+        assertNull(pair.server().pollArray());
+        for (int size : new int[] {1, 64, 8136, 8137, 1_000_003}) {
+            Call<Void> send = start("send " + size, () -> {
+                try (LocalRegion region = filled(pair.client(), size, size)) {
+                    pair.client().send(region);
+                    pair.client().send(region);
+                }
+                return null;
+            });
+            assertArrayEquals(random(size, size), pair.server().receiveArray(PATIENCE));
+            AtomicReference<byte[]> polled = new AtomicReference<>();
+            Await.until("an array of " + size + " bytes", () -> {
+                polled.set(pair.server().pollArray());
+                return polled.get() != null;
+            });
+            assertArrayEquals(random(size, size), polled.get());
+            assertNull(pair.server().pollArray());
+            send.result();
+        }
+        pair.client().sendImmediate(9);
+        assertArrayEquals(new byte[0], pair.server().receiveArray(PATIENCE));
+        pair.server().wakeup();
+        assertThrows(SocketTimeoutException.class, () -> pair.server().receiveArray(PATIENCE));
+        pair.client().close();
+        assertThrows(EndpointException.class, () -> pair.server().receiveArray(PATIENCE));
     }
 
     /** async-rdma: immediate data present, absent and ignored. */

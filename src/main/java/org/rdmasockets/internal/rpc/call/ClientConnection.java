@@ -503,6 +503,7 @@ public final class ClientConnection extends CallConnection {
     @Override
     void notSent(CallStream call) {
         call.cancel(Code.DEADLINE_EXCEEDED, "the time of the call is over");
+        sendSoon(new Frame(Frame.CANCEL, 0, call.id)); // parts may have gone, and a call that was over says no more
     }
 
     @Override

@@ -10,7 +10,6 @@ import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.endpoint.EndpointException;
 import org.rdmasockets.endpoint.LocalRegion;
-import org.rdmasockets.endpoint.Message;
 import org.rdmasockets.endpoint.Pending;
 import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.endpoint.RdmaEndpointBuilder;
@@ -28,6 +27,7 @@ public final class EndpointCarrier implements Carrier {
     private static final int SLOT_BYTES = 4608;
     /** As many bytes as most connections ever need to gather frames. */
     private static final int FIRST_BYTES = 256;
+    private static final Duration FOR_EVER = Duration.ofNanos(Long.MAX_VALUE);
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
     /** How long a peer may take nothing. */
     static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -379,9 +379,9 @@ public final class EndpointCarrier implements Carrier {
             if (late) {
                 throw new SocketTimeoutException("only parts of a message have come in time");
             }
-            try (Message message = deadlineNanos == Long.MAX_VALUE ? endpoint.receive()
-                    : endpoint.receive(Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime())))) {
-                next = firstOf(message);
+            try {
+                next = firstOf(endpoint.receiveArray(deadlineNanos == Long.MAX_VALUE ? FOR_EVER
+                        : Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()))));
             } catch (IllegalStateException e) {
                 throw new IOException("the connection is closed", e);
             }
@@ -395,7 +395,8 @@ public final class EndpointCarrier implements Carrier {
         if (arrived.hasRemaining()) {
             return nextArrived();
         }
-        try (Message message = further ? endpoint.poll() : null) {
+        try {
+            byte[] message = further ? endpoint.pollArray() : null;
             return message == null ? null : firstOf(message);
         } catch (IllegalStateException e) {
             throw new IOException("the connection is closed", e);
@@ -408,8 +409,8 @@ public final class EndpointCarrier implements Carrier {
     }
 
     /** Null if it was a part. */
-    private Frame firstOf(Message message) throws ProtocolViolation {
-        arrived = ByteBuffer.wrap(message.toArray());
+    private Frame firstOf(byte[] message) throws ProtocolViolation {
+        arrived = ByteBuffer.wrap(message);
         return nextArrived();
     }
 

@@ -3,6 +3,7 @@ package org.rdmasockets.internal.rpc.call;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -25,10 +26,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.contract.Call;
+import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.endpoint.Message;
 import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.endpoint.RdmaEndpointServer;
 import org.rdmasockets.rpc.RpcClient;
+import org.rdmasockets.rpc.RpcClientCall;
 import org.rdmasockets.rpc.RpcException;
 import org.rdmasockets.rpc.RpcOptions;
 import org.rdmasockets.rpc.RpcStatus;
@@ -385,31 +389,58 @@ class PartsTest {
         }
     }
 
+    /** Greets a client, and does nothing else. */
+    private static CompletableFuture<Counting> greet(Carrier.Listener listener) {
+        CompletableFuture<Counting> server = new CompletableFuture<>();
+        Thread.ofPlatform().daemon().start(() -> {
+            try {
+                Carrier carrier = listener.accept();
+                carrier.receive(soon());
+                Frame hello = new Frame(Frame.HELLO, Frame.NUMBERED | Frame.TAKES_PARTS, 0, new byte[Long.BYTES]);
+                hello.code = CallConnection.VERSION;
+                hello.value = LONG_BYTES;
+                hello.number = CallConnection.WINDOW;
+                hello.answered = 10;
+                carrier.send(hello, Long.MAX_VALUE);
+                server.complete(new Counting(carrier));
+            } catch (IOException e) {
+                server.completeExceptionally(e);
+            }
+        });
+        return server;
+    }
+
     /** The server is told so, and never sees the call. */
     @Test
     void aCallWhoseTimeIsOverInTheMiddleEndsByThat() throws Exception {
         try (Carrier.Listener listener = EndpointCarrier.listen(anyPort(), LONG_BYTES)) {
-            CompletableFuture<Counting> server = new CompletableFuture<>();
-            Thread.ofPlatform().daemon().start(() -> {
-                try {
-                    Carrier carrier = listener.accept();
-                    carrier.receive(soon());
-                    Frame hello = new Frame(Frame.HELLO, Frame.NUMBERED | Frame.TAKES_PARTS, 0, new byte[Long.BYTES]);
-                    hello.code = CallConnection.VERSION;
-                    hello.value = LONG_BYTES;
-                    hello.number = CallConnection.WINDOW;
-                    hello.answered = 10;
-                    carrier.send(hello, Long.MAX_VALUE);
-                    server.complete(new Counting(carrier));
-                } catch (IOException e) {
-                    server.completeExceptionally(e);
-                }
-            });
+            CompletableFuture<Counting> server = greet(listener);
             try (RpcClient client = RpcClient.builder().connect(listener.localAddress());
                     Carrier carrier = server.get(LIMIT.toSeconds(), TimeUnit.SECONDS).carrier()) {
                 RpcException end = assertThrows(RpcException.class, () -> client.call("echo", new byte[LONG_BYTES],
                         RpcOptions.DEFAULT.timeout(Duration.ofMillis(50))));
                 assertEquals(RpcStatus.DEADLINE_EXCEEDED, end.status(), end::toString);
+                assertEquals(Frame.CANCEL, carrier.receive(soon()).kind);
+                assertEquals(0, server.get().held.get());
+            }
+        }
+    }
+
+    /** Else the parts would stay at the server. */
+    @Test
+    void aMessageThatIsGivenUpAfterTheEndOfItsCallIsDropped() throws Exception {
+        try (Carrier.Listener listener = EndpointCarrier.listen(anyPort(), LONG_BYTES)) {
+            CompletableFuture<Counting> server = greet(listener);
+            try (RpcClient client = RpcClient.builder().connect(listener.localAddress());
+                    Carrier carrier = server.get(LIMIT.toSeconds(), TimeUnit.SECONDS).carrier();
+                    RpcClientCall call = client.open("echo", RpcOptions.DEFAULT)) {
+                int id = carrier.receive(soon()).call;
+                Call<Void> send = Call.run(ThreadKind.VIRTUAL, "send", () -> call.send(new byte[LONG_BYTES]))
+                        .awaitBlocked();
+                carrier.send(new Frame(Frame.MESSAGE, Frame.LAST, id), Long.MAX_VALUE);
+                assertNull(call.receive());
+                send.interrupt();
+                send.result();
                 assertEquals(Frame.CANCEL, carrier.receive(soon()).kind);
                 assertEquals(0, server.get().held.get());
             }
