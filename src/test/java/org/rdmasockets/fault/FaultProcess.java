@@ -108,6 +108,8 @@ final class FaultProcess implements AutoCloseable {
                 new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(),
                         "" + process.pid(), "GC.class_histogram").redirectOutput(new File(log + ".classes")).start()
                         .waitFor();
+                new ProcessBuilder("sh", "-c", "ls -l /proc/" + process.pid() + "/fd; cat /proc/net/unix /proc/net/tcp*"
+                        + " /proc/net/udp*").redirectOutput(new File(log + ".descriptors")).start().waitFor();
                 return "left: descriptors, mappings, threads " + Arrays.toString(now) + ", before "
                         + Arrays.toString(held) + " of process " + process.pid() + ", see " + log;
             }
