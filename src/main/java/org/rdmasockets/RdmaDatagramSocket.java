@@ -142,7 +142,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
                 made = true;
             } finally {
                 if (!made) {
-                    close();
+                    LibraryThreads.close(this);
                 }
             }
         }

@@ -532,6 +532,9 @@ public final class RpcClient implements AutoCloseable {
             }
             return new ClientConnection(carrier, maxMessage, identity, sentUpTo,
                     Math.max(1, end - System.nanoTime()));
+        } catch (Error e) { // of a field, perhaps
+            LibraryThreads.close(carrier);
+            throw e;
         } finally {
             greeting = null;
             backoff.greeted = null;

@@ -110,6 +110,11 @@ public final class DatagramWays implements AutoCloseable {
         } catch (SocketException | VerbsException e) {
             reason = e.getMessage();
             WARNINGS.warn("datagrams for {} come over UDP only: {}", local, reason);
+        } catch (Error e) {
+            if (taker != null) {
+                taker.poller().forget(pollerFailed);
+            }
+            throw e;
         }
         engine = taker;
         ports = found;

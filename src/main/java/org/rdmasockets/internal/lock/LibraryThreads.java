@@ -94,6 +94,30 @@ public final class LibraryThreads {
     }
 
     /**
+     * Closes what no other thread will close, as {@link #insist} does a task, and without memory for one. Its close is
+     * to go on where it was cut short, and throws no checked exception.
+     */
+    public static void close(AutoCloseable closing) {
+        for (int tries = 0;; tries++) {
+            try {
+                if (tries > 0) {
+                    pause();
+                }
+                closing.close();
+                return;
+            } catch (OutOfMemoryError e) {
+                if (tries == MOST_TRIES) {
+                    throw e;
+                }
+            } catch (RuntimeException e) {
+                throw e;
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+
+    /**
      * A thread's work that others wait for, for {@code start}: if it throws, {@code failed} hears of it, however little
      * memory there is. A work that is only called by another, as a lambda is, may fail at that call, where it cannot
      * tell.

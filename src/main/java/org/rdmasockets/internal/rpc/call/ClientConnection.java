@@ -83,7 +83,7 @@ public final class ClientConnection extends CallConnection {
             greeted = true;
         } finally {
             if (!greeted) {
-                carrier.close();
+                LibraryThreads.close(carrier);
             }
         }
     }

@@ -73,7 +73,7 @@ public final class EndpointCarrier implements Carrier {
         try {
             return new EndpointCarrier(endpoint);
         } catch (Throwable e) { // also of a field
-            endpoint.close();
+            LibraryThreads.close(endpoint);
             throw e;
         }
     }

@@ -231,7 +231,6 @@ public final class SessionHub {
     public static Carrier connect(DatagramSocket socket, InetSocketAddress to, int maxMessage, long limitNanos)
             throws IOException {
         boolean connected = false;
-        Runnable close = socket::close; // made before it is needed
         try {
             SessionHub hub = new SessionHub(socket, false, maxMessage, Long.MAX_VALUE);
             if (socket instanceof RdmaDatagramSocket) {
@@ -246,7 +245,7 @@ public final class SessionHub {
             return carrier;
         } finally {
             if (!connected) {
-                LibraryThreads.insist(close);
+                LibraryThreads.close(socket);
             }
         }
     }
