@@ -80,8 +80,9 @@ class CompletionPollerTest {
     @Test
     void anInboxThatFoundNoMemoryToGrowTakesFurtherOffers() throws Exception {
         for (int spare : new int[] {64, 900, 1_000, 1_100}) {
-            assertEquals("offered\n", ChildJvm.run(List.of(), List.of("-Xmx16m", "-XX:+UseSerialGC"),
-                    GrowthMain.class, "" + spare), spare + " bytes of the heap were free");
+            String said = ChildJvm.run(List.of(), List.of("-Xmx16m", "-XX:+UseSerialGC"), GrowthMain.class, "" + spare);
+            // Other threads of that JVM may find no memory, too, and say so.
+            assertTrue(said.lines().anyMatch("offered"::equals), () -> spare + " bytes of the heap were free: " + said);
         }
     }
 
