@@ -219,7 +219,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Waits for the next message, for a time, and takes its bytes to the heap, where a short one costs less so than by
+     * Waits for the next message, for a time, and takes its bytes to the heap, with one copy less than
      * {@link Message#toArray}.
      *
      * @param limit longest wait

@@ -551,6 +551,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     /** Sends what needs no wait; a thread of its own sends the rest. Messages keep their order. */
     private void flush() {
+        StackRoom.ensure(); // a message that has gone has to leave the outbox
         RpcClientCall open = stream;
         if (open == null || flushes.getAndIncrement() > 0) {
             return; // the thread that sends looks again
@@ -599,8 +600,11 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     /** A message may have gone and be here still: none goes after it. */
     private void sendingFailed(Throwable e) {
-        endBy("a message was not sent: ", e);
-        flushes.set(0);
+        try {
+            endBy("a message was not sent: ", e);
+        } finally {
+            flushes.set(0);
+        }
     }
 
     /** A message was not sent: it is too long, or the call is over, and then the listener is told of that. */

@@ -25,6 +25,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.rpc.RpcMetadata;
 import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.Code;
@@ -63,6 +64,8 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
 
     /** The error that ends the call at its server; null while there is none. Set by the serial task, and a sender. */
     private volatile Throwable failing;
+    /** Whether a message was lost by an error: none goes after it. */
+    private volatile boolean lost;
 
     // The words of the application; its threads only.
     private boolean headersSent;
@@ -498,6 +501,9 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         synchronized (outbox) {
             try {
                 if (end == null) {
+                    if (now) {
+                        outbox.clear();
+                    }
                     end = status;
                     answer = status.isOk() ? answer : null;
                     trailers = Encoding.metadata(List.of(), more).encode();
@@ -505,10 +511,6 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
             } catch (IllegalArgumentException e) {
                 end = Status.RESOURCE_EXHAUSTED.withDescription("the trailers are too long: " + e.getMessage());
                 answer = null;
-            } finally {
-                if (now) {
-                    outbox.clear();
-                }
             }
         }
         flush();
@@ -516,6 +518,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
 
     /** Sends what there is room for, without a lock: listeners of this call, and of others, may hear of it at once. */
     private void flush() {
+        StackRoom.ensure(); // a message that is taken has to go
         if (flushes.getAndIncrement() > 0) {
             return; // the thread that sends looks again
         }
@@ -527,8 +530,14 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
                     continue;
                 }
             } while (flushes.addAndGet(-seen) != 0);
-        } catch (RuntimeException | Error e) { // a message is lost
+        } catch (RuntimeException | Error e) {
             failing = e;
+            synchronized (outbox) {
+                if (!finished) {
+                    lost = true;
+                    end = null; // whatever the application has said: its client has not got all
+                }
+            }
             flushes.set(0);
             task.schedule();
             throw e;
@@ -540,7 +549,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         byte[] message;
         synchronized (outbox) {
             boolean lives = stream.code() < 0;
-            message = lives && failing == null && stream.hasRoom() ? outbox.poll() : null;
+            message = lives && !lost && stream.hasRoom() ? outbox.poll() : null;
             finished |= lives && message == null && end != null && outbox.isEmpty();
             if (message == null && !(lives && finished)) {
                 return false;

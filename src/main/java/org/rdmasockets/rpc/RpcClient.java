@@ -436,7 +436,7 @@ public final class RpcClient implements AutoCloseable {
                 LibraryThreads.report(e); // and the next state is told
             }
             return null;
-        }, task -> LibraryThreads.start("rdma-rpc-state", context, task));
+        }, task -> LibraryThreads.insist(() -> LibraryThreads.start("rdma-rpc-state", context, task)));
     }
 
     /** Tells the watcher of a state, unless it was the last one. */

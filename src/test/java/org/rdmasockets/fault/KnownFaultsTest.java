@@ -83,8 +83,9 @@ class KnownFaultsTest {
 
     @Test
     void whatCannotBeSaidAtTheEndOfAConnectionIsSaidLater() throws Exception {
-        costsThatConnectionAlone(true, Side.LIBRARY, "SharedMemoryProtectionDomain\\.share|WaitingRequests\\.|"
-                + "SharedMemoryIdentifier\\.(establish|leavePartner|tellPartner)|ConnectData\\.(en|de)code", BURST);
+        costsThatConnectionAlone(true, Side.LIBRARY, "SharedMemoryProtectionDomain\\.share|"
+                + "SharedMemoryIdentifier\\.(establish|leavePartner|tellPartner|offer|deliver|leaveTable)|"
+                + "ConnectData\\.(en|de)code", BURST);
         costsThatConnectionAlone(false, Side.CALLER, "connection/Dialer\\.(abandon|destroy)|VerbsConnection\\.start|"
                 + "SharedMemoryIdentifier\\.(leavePartner|tellPartner)", BURST);
     }

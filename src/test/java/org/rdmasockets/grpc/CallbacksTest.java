@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ClientStreamTracer;
@@ -12,9 +13,11 @@ import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Server;
 import io.grpc.Status;
+import io.grpc.stub.BlockingClientCall;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.grpc.testing.integration.EmptyProtos.Empty;
+import io.grpc.testing.integration.Messages.Payload;
 import io.grpc.testing.integration.Messages.StreamingOutputCallRequest;
 import io.grpc.testing.integration.Messages.StreamingOutputCallResponse;
 import io.grpc.testing.integration.TestServiceGrpc;
@@ -91,6 +94,52 @@ class CallbacksTest {
         call.cancel("in its callback", null);
         mayEnd.countDown();
         assertFalse(get(interrupted), "the callback was interrupted");
+    }
+
+    /** The answers fit no window, so that most of them still wait at the server when its method fails. */
+    @Test
+    void aMethodThatFailsAfterItsEndLosesNoAnswer() throws Exception {
+        int answers = 100;
+        StreamingOutputCallResponse long10k = StreamingOutputCallResponse.newBuilder().setPayload(
+                Payload.newBuilder().setBody(ByteString.copyFrom(new byte[10_000]))).build();
+        CountDownLatch failed = new CountDownLatch(1);
+        serve(new TestServiceGrpc.TestServiceImplBase() {
+            @Override
+            public StreamObserver<StreamingOutputCallRequest> fullDuplexCall(
+                    StreamObserver<StreamingOutputCallResponse> client) {
+                for (int i = 0; i < answers; i++) {
+                    client.onNext(long10k);
+                }
+                client.onCompleted();
+                return new StreamObserver<>() {
+                    @Override
+                    public void onNext(StreamingOutputCallRequest request) {
+                        failed.countDown();
+                        throw new IllegalStateException("says the test");
+                    }
+
+                    @Override
+                    public void onError(Throwable e) {
+                        // The call is over for this.
+                    }
+
+                    @Override
+                    public void onCompleted() {
+                        // It never comes.
+                    }
+                };
+            }
+        }, null);
+        channel = channel().build();
+        BlockingClientCall<StreamingOutputCallRequest, StreamingOutputCallResponse> call =
+                TestServiceGrpc.newBlockingV2Stub(channel).fullDuplexCall();
+        call.write(StreamingOutputCallRequest.getDefaultInstance());
+        assertTrue(failed.await(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS), "the method fails");
+        int seen = 0;
+        while (call.read(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS) != null) {
+            seen++;
+        }
+        assertEquals(answers, seen);
     }
 
     /** It would hold up all calls that wait for the connection. */

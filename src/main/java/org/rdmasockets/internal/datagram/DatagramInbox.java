@@ -129,8 +129,10 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         if (!fits && !closed) {
             Losses.datagram();
             if (taken != null) { // instead of what the last one has, which is of no use to the same sender after this
-                Arrived last = queue.pollLast();
-                queue.add(new Arrived(last.source(), last.data(), last.transport(), taken));
+                Arrived last = queue.peekLast();
+                Arrived marked = new Arrived(last.source(), last.data(), last.transport(), taken);
+                queue.pollLast();
+                queue.add(marked);
             }
         }
         return fits && !closed;
@@ -170,13 +172,22 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     void sendsOver(DatagramPorts.Route route) {
         if (way != route) {
             way = route;
+            lock.lock();
+            try {
+                unreachable &= !route.destination().equals(peer); // it can be reached again
+            } finally {
+                lock.unlock();
+            }
             if (route.hasEnded()) { // perhaps before this was known
                 linkEnded();
             }
         }
     }
 
-    /** As over UDP, a socket that is connected hears that its peer's port has gone, once. */
+    /**
+     * A socket that is connected hears once that its peer's process, to which it has sent, has gone: over UDP it would
+     * at its next send.
+     */
     @Override
     public void linkEnded() {
         DatagramPorts.Route used = way;
@@ -252,7 +263,8 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
             while (queue.isEmpty() && !closed) {
                 if (unreachable) {
                     unreachable = false;
-                    throw new PortUnreachableException("the process that had the port of " + peer + " has ended");
+                    throw new PortUnreachableException("the link to the process that had the port of " + peer
+                            + " has ended, as a rule because the process has");
                 }
                 if (failure != null) {
                     throw new IOException(failure.getMessage(), failure);

@@ -33,7 +33,7 @@ public final class DatagramWays implements AutoCloseable {
     /** Longest wait for another process of this host to answer, before a datagram goes over UDP. */
     private static final long SEARCH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /** A socket's own users, which send with a lock held, set it so that no send waits for a receiver's room. */
+    /** Set by the library's own users of a socket, which send with a lock held: no send waits for a receiver's room. */
     public static final SocketOption<Boolean> NEVER_WAITS = new SocketOption<>() {
         @Override
         public String name() {

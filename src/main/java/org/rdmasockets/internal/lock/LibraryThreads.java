@@ -136,10 +136,13 @@ public final class LibraryThreads {
         @Override
         public void run() {
             Throwable thrown = null;
+            long began = System.nanoTime();
             for (int tries = 0; tries <= MOST_TRIES; tries++) {
                 try {
                     if (tries > 0) {
+                        tries = System.nanoTime() - began < LONG_NANOS ? tries : 1;
                         pause();
+                        began = System.nanoTime();
                     }
                     if (thrown == null) {
                         task.run();

@@ -1,13 +1,13 @@
 package org.rdmasockets.internal.rsockets;
 
 /**
- * The low 24 bits of {@code wr_id}, which belong to this package; the high 40 bits name the connection.
+ * The low 24 bits of {@code wr_id}, which belong to this package; the high 32 bits name the connection.
  *
  * <pre>
- *  63                              24 23  20 19                      0
- * +----------------------------------+------+-------------------------+
- * |    connection, not of our making | kind |          index          |
- * +----------------------------------+------+-------------------------+
+ *  63                        32 31  24 23  20 19                     0
+ * +----------------------------+------+------+------------------------+
+ * |  connection, not of ours   | none | kind |         index          |
+ * +----------------------------+------+------+------------------------+
  * </pre>
  *
  * The index is a slot of the send queue, or of the receive queue if the kind is {@link #RECEIVE}.

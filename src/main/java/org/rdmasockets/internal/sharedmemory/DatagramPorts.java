@@ -176,9 +176,12 @@ public final class DatagramPorts {
             return destination;
         }
 
-        /** Whether this led to a process, and the link there has ended: as a rule because the process has. */
+        /**
+         * Whether this led to a process, the link there has ended, as a rule because the process has, and all that came
+         * over it is here.
+         */
         public boolean hasEnded() {
-            return known.getCount() == 0 && end != null && !end.isOpen();
+            return known.getCount() == 0 && end != null && end.hasEnded();
         }
 
         /** When the search has begun, by {@code System.nanoTime}. */

@@ -134,6 +134,11 @@ final class LinkDispatcher implements LinkHandler {
         return !closed && link.isOpen();
     }
 
+    /** Whether nothing more comes. */
+    boolean hasEnded() {
+        return closed;
+    }
+
     // Requests of this process.
 
     /** Asks for a connection; throws if the link has no slot, or is dead. */

@@ -799,13 +799,13 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
         PortTable.Claim held;
         List<SharedMemoryIdentifier> unserved = List.of();
         synchronized (this) {
-            held = claim;
-            claim = null;
             if (requests != null) {
                 mostRequests = 0;
                 unserved = List.copyOf(requests);
                 requests.clear();
             }
+            held = claim; // last: an Error leaves it for another try
+            claim = null;
         }
         if (held != null) {
             fabric().ports.release(held);
