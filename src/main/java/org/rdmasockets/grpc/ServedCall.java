@@ -535,7 +535,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
             synchronized (outbox) {
                 if (!finished) {
                     lost = true;
-                    end = null; // whatever the application has said: its client has not got all
+                    end = null; // the application has said how, but its client has not got all
                 }
             }
             flushes.set(0);

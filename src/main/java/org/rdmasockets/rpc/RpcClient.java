@@ -779,8 +779,16 @@ public final class RpcClient implements AutoCloseable {
         /** Connects by other means. */
         RpcClient connect(Connector connector) throws IOException {
             RpcClient client = new RpcClient(connector, this);
-            client.connect(client.new Backoff(Long.MAX_VALUE, null));
-            return client;
+            boolean connected = false;
+            try {
+                client.connect(client.new Backoff(Long.MAX_VALUE, null));
+                connected = true;
+                return client;
+            } finally {
+                if (!connected) { // it may be connected all the same, and no thread has it
+                    LibraryThreads.close(client);
+                }
+            }
         }
 
         /**

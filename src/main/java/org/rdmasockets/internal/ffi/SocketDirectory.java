@@ -107,6 +107,15 @@ public final class SocketDirectory {
         }
     }
 
+    private static Named named(PacketSocket socket, Path file) {
+        try {
+            return new Named(socket, file);
+        } catch (Error e) {
+            socket.close(); // the next process to want the name finds that none listens
+            throw e;
+        }
+    }
+
     private static void delete(Path file) {
         try {
             Files.deleteIfExists(file);
@@ -132,7 +141,7 @@ public final class SocketDirectory {
             }
             try {
                 Path file = directoryHere.resolve(name);
-                return new Named(listen(directoryHere, file, backlog), file);
+                return named(listen(directoryHere, file, backlog), file);
             } catch (VerbsException e) {
                 if (e.errno() == Errno.EADDRINUSE || e.errno() == Errno.EMFILE || e.errno() == Errno.ENFILE) {
                     throw e;

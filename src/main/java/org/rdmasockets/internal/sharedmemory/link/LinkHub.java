@@ -476,8 +476,11 @@ public final class LinkHub implements AutoCloseable {
         return null;
     }
 
-    /** Refuses a connection for which there is no descriptor: else the listener would be ready for ever. */
-    void refuseOne(PacketSocket listener, VerbsException reason) {
+    /**
+     * Refuses a connection for which there is no descriptor: else the listener would be ready for ever. False if there
+     * is none for that, either: another thread has taken the one that was spared.
+     */
+    boolean refuseOne(PacketSocket listener, VerbsException reason) {
         REFUSALS.warn("A process that wanted to share memory is refused: {}", reason.getMessage());
         spare.close();
         try {
@@ -486,8 +489,10 @@ public final class LinkHub implements AutoCloseable {
                 refused.close(); // its number is free a little later
             }
             spare = PacketSocket.unnamed();
+            return true;
         } catch (VerbsException e) {
             LOG.debug("There is no spare descriptor until another is free: {}", e.getMessage());
+            return false;
         }
     }
 

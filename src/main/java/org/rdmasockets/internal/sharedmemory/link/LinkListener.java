@@ -47,16 +47,21 @@ public final class LinkListener extends Source implements AutoCloseable {
     /** Takes a name and lets the hub watch it. */
     static LinkListener open(LinkHub hub, InetSocketAddress address, boolean datagrams) throws VerbsException {
         StackRoom.ensureSection(); // as close
-        LinkListener listener = new LinkListener(hub, address,
-                SocketDirectory.own().listen(name(address, datagrams), BACKLOG));
+        SocketDirectory.Named named = SocketDirectory.own().listen(name(address, datagrams), BACKLOG);
+        LinkListener listener = null;
         try {
+            listener = new LinkListener(hub, address, named);
             if (hub.policy.spansNetworks() && address.getAddress().isAnyLocalAddress()) {
                 tellAddresses();
             }
             hub.watch(listener);
             return listener;
         } catch (Throwable e) {
-            listener.close();
+            if (listener != null) {
+                listener.close();
+            } else {
+                named.close();
+            }
             throw e;
         }
     }
@@ -124,14 +129,18 @@ public final class LinkListener extends Source implements AutoCloseable {
             }
             if (!hub.welcome(accepted) && ++others >= MOST_OTHERS && !pausing) {
                 others = 0;
-                pausing = true;
-                LibraryThreads.unstarted("rdma-pause", this::pause).start();
+                lookAway();
                 return;
             }
         }
     }
 
-    /** Looks away for a while, on a thread of its own; then it tries to look again until it can. */
+    /** For a while, on a thread of its own; then it tries to look again until it can. */
+    private void lookAway() {
+        pausing = true;
+        LibraryThreads.unstarted("rdma-pause", this::pause).start();
+    }
+
     private void pause() {
         watchFor(0);
         do {
@@ -156,7 +165,9 @@ public final class LinkListener extends Source implements AutoCloseable {
         try {
             return socket.accept();
         } catch (VerbsException e) {
-            hub.refuseOne(socket, e);
+            if (!hub.refuseOne(socket, e) && !pausing) { // it would be ready all the time
+                lookAway();
+            }
             return null;
         } finally {
             socket.leave();
