@@ -135,18 +135,29 @@ public final class LinkListener extends Source implements AutoCloseable {
         }
     }
 
-    /** For a while, on a thread of its own; then it tries to look again until it can. */
+    /** Looks away at once, and for a while: a thread of its own tries to look again until it can. */
     private void lookAway() {
-        pausing = true;
-        LibraryThreads.unstarted("rdma-pause", this::pause).start();
+        boolean starts = false;
+        try {
+            Thread looks = LibraryThreads.unstarted("rdma-pause", this::pause);
+            pausing = true;
+            watchFor(0);
+            looks.start();
+            starts = true;
+        } finally {
+            if (!starts) { // it goes on without a pause
+                pausing = false;
+                watchFor(Epoll.READABLE);
+            }
+        }
     }
 
     private void pause() {
-        watchFor(0);
-        do {
+        LockSupport.parkNanos(PAUSE_NANOS);
+        pausing = false; // before it looks: what it finds may ask for the next one
+        while (!watchFor(Epoll.READABLE) && !closed.get()) {
             LockSupport.parkNanos(PAUSE_NANOS);
-        } while (!watchFor(Epoll.READABLE) && !closed.get());
-        pausing = false;
+        }
     }
 
     private boolean watchFor(int interest) {
