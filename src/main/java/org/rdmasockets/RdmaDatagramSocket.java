@@ -383,7 +383,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
      * @param packet gets data, as much as there is room for, and address of the sender
      * @throws SocketTimeoutException when {@code SO_TIMEOUT} is over
      * @throws PortUnreachableException if this is connected to a process of this host that has ended since it was sent
-     *         to over shared memory, and all that it had sent was received; once, as over UDP
+     *         to over shared memory, and all that it had sent was received; once
      * @throws IOException if this is closed, also meanwhile; or if an interrupt of this virtual thread closes it
      */
     @Override

@@ -135,30 +135,26 @@ public final class LibraryThreads {
     private record Work(Runnable task, Consumer<Throwable> failed, boolean again) implements Runnable {
         @Override
         public void run() {
-            Throwable thrown = null;
-            long began = System.nanoTime();
-            for (int tries = 0; tries <= MOST_TRIES; tries++) {
-                try {
-                    if (tries > 0) {
-                        tries = System.nanoTime() - began < LONG_NANOS ? tries : 1;
-                        pause();
-                        began = System.nanoTime();
-                    }
-                    if (thrown == null) {
-                        task.run();
-                    } else {
-                        failed.accept(thrown);
-                    }
-                    return;
-                } catch (RuntimeException | Error e) {
-                    boolean lacksMemory = e instanceof OutOfMemoryError;
-                    if (thrown == null && !(again && lacksMemory && tries < MOST_TRIES)) {
-                        thrown = e;
-                        tries = 0;
-                    } else if (thrown != null && !lacksMemory) {
-                        throw e;
-                    }
+            try {
+                if (again) {
+                    insist(task);
+                } else {
+                    task.run();
                 }
+            } catch (RuntimeException | Error e) {
+                for (int tries = 0; !isTold(e) && tries < MOST_TRIES; tries++) {
+                    pause();
+                }
+            }
+        }
+
+        /** False if there is no memory for it. */
+        private boolean isTold(Throwable thrown) {
+            try {
+                failed.accept(thrown);
+                return true;
+            } catch (OutOfMemoryError e) {
+                return false;
             }
         }
     }
