@@ -49,9 +49,8 @@ final class FaultCampaign implements AutoCloseable {
     /** Errors that are planned in each of these. */
     private static final int COLD_PLANS = 3;
     /** A caller that polls delivers for others, too: an error there costs the connection that the completion is of. */
-    private static final Pattern DELIVERY = Pattern.compile("Completion(Inbox|Shard)\\.put");
     private static final String[] COLD_ERRORS = {"NoClassDefFoundError", "ExceptionInInitializerError", "LinkageError"};
-    private static final int SHOWN = 400;
+    private static final int SHOWN = 1000;
 
     private final Random random;
     private final Path folder;
@@ -413,20 +412,21 @@ final class FaultCampaign implements AutoCloseable {
         if (!plans.isEmpty()) {
             String[] counts = process.ask("disarm").split("\\|");
             for (int i = 0; i < counts.length; i++) {
-                int count = Integer.parseInt(counts[i].split(" ")[0]);
+                String[] words = counts[i].split(" ", 3);
+                int count = Integer.parseInt(words[0]);
                 if (count > 0) {
                     InjectedFault.Plan plan = plans.get(i);
                     FaultPoints.Point point = points.get(plan.point());
-                    fired.add(where + " " + plan + " " + point + ", thrown " + counts[i]);
+                    fired.add(where + " " + plan + " " + point + ", thrown " + count + " " + words[2]);
                     injected.set(plan.point());
                     noteThrown(point.kind() + switch (plan.side()) {
                         case CALLER -> " of a caller";
                         case LIBRARY -> " of the library";
                         case LOADING -> " in a new process";
                     }, count);
-                    boolean own = plan.side() == InjectedFault.Side.CALLER && !DELIVERY.matcher(point.place()).find()
-                            && !counts[i].contains(CallVictims.HANDLES); // those serve the others as well
-                    mayBeLost += own ? count - 1 : count;
+                    boolean own = plan.side() == InjectedFault.Side.CALLER
+                            && !words[2].contains(CallVictims.HANDLES); // those serve the others as well
+                    mayBeLost += own ? Math.max(count - 1, Integer.parseInt(words[1])) : count;
                 }
             }
         }

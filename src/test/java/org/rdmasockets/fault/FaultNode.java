@@ -514,8 +514,16 @@ final class FaultNode {
         return file.toString();
     }
 
-    /** An exception, the frames at its top and its causes. */
+    /** An exception, the frames at its top and its causes. An exception of the library may fail to tell of itself. */
     static String text(Throwable thrown) {
+        try {
+            return described(thrown);
+        } catch (Error e) {
+            return thrown.getClass().getName() + ", whose text fails by " + e.getClass().getName();
+        }
+    }
+
+    private static String described(Throwable thrown) {
         StringBuilder text = new StringBuilder(thrown.toString());
         StackTraceElement[] trace = thrown.getStackTrace();
         for (int i = 0; i < Math.min(6, trace.length); i++) {

@@ -28,6 +28,9 @@ public final class InjectedFault {
     static final String VICTIM = "victim";
     /** The message of every error. */
     static final String MARK = "injected";
+    /** Methods that take in what has come: the thread does it for all connections. */
+    private static final List<String> DELIVERIES = List.of("LinkDispatcher.onEntry", "CompletionInbox.put",
+            "CompletionShard.put");
     private static final int MOST_POINTS = 1 << 16;
     private static final byte[][] SEEN = new byte[Side.values().length][MOST_POINTS];
     /** The class that is used at a point, or null. */
@@ -75,6 +78,7 @@ public final class InjectedFault {
     /** Points to go after the first error, the pause first. */
     private final AtomicInteger more = new AtomicInteger();
     private final AtomicInteger count = new AtomicInteger();
+    private final AtomicInteger delivering = new AtomicInteger();
     private volatile String thrownBy;
 
     private InjectedFault(Plan plan) {
@@ -101,11 +105,15 @@ public final class InjectedFault {
         armed = plans.stream().map(InjectedFault::new).toArray(InjectedFault[]::new);
     }
 
-    /** Throws no more. For each plan, tells how often an error was thrown, and the first thread that threw one. */
+    /**
+     * Throws no more. For each plan, tells how often an error was thrown, how many of these while the thread took in what
+     * had come, perhaps for another connection, and the first thread that threw one.
+     */
     static String disarm() {
         InjectedFault[] faults = armed;
         armed = new InjectedFault[0];
-        return Arrays.stream(faults).map(fault -> fault.count + " " + fault.thrownBy).collect(Collectors.joining("|"));
+        return Arrays.stream(faults).map(fault -> fault.count + " " + fault.delivering + " " + fault.thrownBy)
+                .collect(Collectors.joining("|"));
     }
 
     /** The points that threads of a side have come by. */
@@ -166,7 +174,12 @@ public final class InjectedFault {
 
     /** A class whose initialiser fails cannot be used again, says the JVM's specification: not the library's fault. */
     private static boolean initialises() {
-        return StackWalker.getInstance().walk(frames -> frames.anyMatch(f -> f.getMethodName().equals("<clinit>")));
+        return isWithin("<clinit>");
+    }
+
+    private static boolean isWithin(String end) {
+        return StackWalker.getInstance().walk(frames -> frames.anyMatch(
+                frame -> (frame.getClassName() + "." + frame.getMethodName()).endsWith(end)));
     }
 
     /** Asks the class loader, which has to be open for that: what it has once loaded is there for good. */
@@ -189,6 +202,9 @@ public final class InjectedFault {
 
     private void raise() {
         count.incrementAndGet();
+        if (DELIVERIES.stream().anyMatch(InjectedFault::isWithin)) {
+            delivering.incrementAndGet();
+        }
         Error raised = switch (plan.error) {
             case "OutOfMemoryError" -> new OutOfMemoryError(MARK);
             case "StackOverflowError" -> new StackOverflowError(MARK);

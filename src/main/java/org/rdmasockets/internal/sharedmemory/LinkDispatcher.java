@@ -113,6 +113,8 @@ final class LinkDispatcher implements LinkHandler {
     private volatile boolean armed = true;
     /** Whether {@link Links#drainBusy} will come to this. */
     private final AtomicBoolean postponed = new AtomicBoolean();
+    /** The connection of a request, while it is taken in; guarded by the link's consumer lock. */
+    private RemotePeer requesting;
     /** Why connections are to be ended, and are not yet; else null. */
     private volatile Object lost;
     /** Whether an entry of any connection was ever lost. */
@@ -292,8 +294,12 @@ final class LinkDispatcher implements LinkHandler {
         }
         if (!outbox.isEmpty() || !publish(letter)) {
             outbox.add(letter);
-            held = true; // also if the next throws
-            held = !publishHeld();
+            held = true;
+            try {
+                held = !publishHeld();
+            } catch (Error e) { // it is kept: sent again, it would end the link
+                lookAgain();
+            }
         }
     }
 
@@ -422,10 +428,15 @@ final class LinkDispatcher implements LinkHandler {
             return;
         }
         askToRing();
-        if (!drainSome()) {
+        try {
+            if (!drainSome()) {
+                postpone();
+            }
+            goOn();
+        } catch (Error e) { // something is left behind, as in poll; the caller looks for that before it sleeps
+            armed = false;
             postpone();
         }
-        goOn();
     }
 
     /** The flag says no more than was done. */
@@ -484,8 +495,9 @@ final class LinkDispatcher implements LinkHandler {
         }
     }
 
-    /** An error of one is not the others': it is tried again when something comes next. */
+    /** An error of one is not the others': it is tried again. */
     private void resumeWaiting(SendQueue[] all) {
+        Error failure = null;
         for (SendQueue queue : all) {
             waiting.remove(queue);
             boolean resumed = false;
@@ -493,12 +505,15 @@ final class LinkDispatcher implements LinkHandler {
                 queue.resume();
                 resumed = true;
             } catch (Error e) {
-                LOG.debug("a send waits on", e);
+                failure = e;
             } finally {
                 if (!resumed) {
                     waiting.add(queue);
                 }
             }
+        }
+        if (failure != null) {
+            throw failure;
         }
     }
 
@@ -643,8 +658,10 @@ final class LinkDispatcher implements LinkHandler {
             if (entry.kind() == DATAGRAM || entry.kind() == TAKEN) {
                 return; // any of these may be lost
             }
-            RemotePeer peer = entry.kind() == CONNECT || entry.slot() == UNKNOWN_SLOT ? withPeerSlot(entry.value())
-                    : withSlot(entry.slot());
+            // A request has no other connection than its own: the slot may have been another's, whose end is to come.
+            RemotePeer peer = entry.kind() == CONNECT ? requesting
+                    : entry.slot() == UNKNOWN_SLOT ? withPeerSlot(entry.value()) : withSlot(entry.slot());
+            requesting = null;
             if (peer != null) {
                 lose(peer, entry.kind(), e);
             } else if (entry.kind() == CONNECT) {
@@ -695,6 +712,7 @@ final class LinkDispatcher implements LinkHandler {
         RemotePeer peer;
         try {
             peer = register(entry.value());
+            requesting = peer;
         } catch (VerbsException e) {
             LIMITED.warn("a connection of another process is refused: {}", e.getMessage());
             sendRejection(entry.value());
@@ -712,6 +730,7 @@ final class LinkDispatcher implements LinkHandler {
                 lose(peer, CONNECT, e);
             }
         }
+        requesting = null;
     }
 
     /** Refuses a request for which there is no slot; an {@code Error} means that nothing was sent. */
@@ -756,10 +775,10 @@ final class LinkDispatcher implements LinkHandler {
         return slot >= 0 && slot < all.length ? all[slot] : null;
     }
 
-    /** The connection that has a slot of the other side, or null. */
+    /** The connection that has a slot of the other side, and that it has not ended, or null. */
     private RemotePeer withPeerSlot(int peerSlot) {
         for (RemotePeer peer : peers) {
-            if (peer != null && peer.peerSlot == peerSlot) {
+            if (peer != null && peer.peerSlot == peerSlot && !peer.endReceived) {
                 return peer;
             }
         }
