@@ -36,11 +36,14 @@ public final class InjectedFault {
     /** The class that is used at a point, or null. */
     private static final String[] USED = new String[MOST_POINTS];
     private static final MethodHandle FIND_LOADED = findLoaded();
+    private static final InjectedFault[] NONE = {};
+    /** Threads that look whether they have to throw, and may have seen what is armed. */
+    private static final AtomicInteger INSIDE = new AtomicInteger();
 
     private static volatile boolean watching;
     /** Whether threads that load a class are watched. */
     private static volatile boolean watchesLoading;
-    private static volatile InjectedFault[] armed = {};
+    private static volatile InjectedFault[] armed = NONE;
 
     /**
      * The plan of an error.
@@ -111,7 +114,10 @@ public final class InjectedFault {
      */
     static String disarm() {
         InjectedFault[] faults = armed;
-        armed = new InjectedFault[0];
+        armed = NONE;
+        while (INSIDE.get() > 0) { // a thread that was about to throw, and had no processor for a while
+            Thread.onSpinWait();
+        }
         return Arrays.stream(faults).map(fault -> fault.count + " " + fault.delivering + " " + fault.thrownBy)
                 .collect(Collectors.joining("|"));
     }
@@ -152,8 +158,16 @@ public final class InjectedFault {
         if (seen[point] == 0) {
             seen[point] = 1;
         }
-        for (InjectedFault fault : armed) {
-            fault.meet(side, point, thread, wantsMemory);
+        if (armed.length == 0) {
+            return;
+        }
+        INSIDE.incrementAndGet();
+        try {
+            for (InjectedFault fault : armed) {
+                fault.meet(side, point, thread, wantsMemory);
+            }
+        } finally {
+            INSIDE.decrementAndGet();
         }
     }
 
