@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
+import org.rdmasockets.interop.TestBed;
 
 /** Features of RDMA sockets beyond the contract, or different from it; on the device that the properties name. */
 @Tag("device")
@@ -163,7 +164,7 @@ class RdmaSocketOnDeviceTest {
     @Tag("further-jvms")
     void aProcessThatEndsDeliversWhatItWrote() throws Exception {
         try (RdmaServerSocket listener = listening(5)) {
-            listener.setSoTimeout(90_000);
+            listener.setSoTimeout(TestBed.PATIENCE_MILLIS);
             // The second compiler has crashed under emulation, see src/test/guest/test.
             Process process = new ProcessBuilder(ProcessHandle.current().info().command().orElse("java"),
                     "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED",
@@ -173,7 +174,7 @@ class RdmaSocketOnDeviceTest {
             try (RdmaSocket socket = listener.accept()) {
                 assertEquals(Leaver.LENGTH, socket.getInputStream().readAllBytes().length);
             } finally {
-                assertTrue(process.waitFor(60, TimeUnit.SECONDS), "the process ends");
+                assertTrue(process.waitFor(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS), "the process ends");
                 process.destroyForcibly();
             }
             assertEquals(0, process.exitValue());

@@ -1,7 +1,6 @@
 package org.rdmasockets.internal.doctor;
 
 import java.io.IOException;
-import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
@@ -47,7 +46,7 @@ record Route(Transport transport, Transport taken, long connectMicros, RoundTrip
                 best = Math.min(best, System.nanoTime() - start);
                 taken = socket.getOption(RdmaSocketOptions.TRANSPORT);
             } catch (IOException | RuntimeException e) {
-                return new Route(transport, null, 0, null, null, why(e, transport));
+                return new Route(transport, null, 0, null, null, why(e));
             }
         }
         return new Route(transport, taken, best / 1_000, null, null, null);
@@ -65,12 +64,10 @@ record Route(Transport transport, Transport taken, long connectMicros, RoundTrip
         }
     }
 
-    private static String why(Exception e, Transport transport) {
+    private static String why(Exception e) {
         if (e instanceof UnknownHostException) {
             return "no address is known of the host " + e.getMessage();
         }
-        boolean refused = e instanceof ConnectException && transport.is(Transport.SHARED_MEMORY);
-        return (e.getMessage() == null ? e.toString() : e.getMessage()) + (refused ? "; no process that shares memory "
-                + "with this one listens there with an RdmaServerSocket" : "");
+        return e.getMessage() == null ? e.toString() : e.getMessage();
     }
 }

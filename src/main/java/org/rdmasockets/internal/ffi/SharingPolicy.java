@@ -15,6 +15,10 @@ public final class SharingPolicy {
     private static final String SETTINGS_PREFIX = "org.rdmasockets.";
     /** The property that names the directory. */
     public static final String DIRECTORY = SETTINGS_PREFIX + "shared.directory";
+    /** The reason of a refusal where no listener is seen, for a person. */
+    public static final String NO_LISTENER = "no process that shares memory with this one listens there with an "
+            + "RdmaServerSocket; one in another container does if both mount one directory, and name it: -D" + DIRECTORY
+            + "=PATH";
     private static final String USERS = SETTINGS_PREFIX + "shared.users";
     private static final String GROUPS = SETTINGS_PREFIX + "shared.groups";
     private static final int[] NONE = {};

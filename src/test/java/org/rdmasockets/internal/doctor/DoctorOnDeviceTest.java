@@ -27,8 +27,8 @@ class DoctorOnDeviceTest {
     private static final List<String> GRANTED = List.of("--enable-native-access=ALL-UNNAMED", "-XX:-UsePerfData");
     private static final List<String> USER = List.of("prlimit", "--memlock=65536:65536", "setpriv", "--reuid=65534",
             "--regid=65534", "--clear-groups");
-    private static final List<String> WITHOUT_FILES = List.of("unshare", "--mount", "--pid", "--kill-child", "sh", "-c",
-            "mount -t tmpfs none " + FILES + " && mount -t proc none /proc && exec \"$@\"", "container");
+    private static final List<String> WITHOUT_FILES = List.of("unshare", "--mount", "--pid", "--kill-child", "bash",
+            "-c", "mount -t tmpfs none " + FILES + " && mount -t proc none /proc && exec \"$@\"", "container");
 
     private static String doctor(int status, String... arguments) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();

@@ -222,7 +222,7 @@ public final class LinkHub implements AutoCloseable {
         try {
             return dial(address, false, handler);
         } catch (VerbsException e) {
-            throw e.errno() == Errno.ECONNREFUSED ? refusal(address, e) : e;
+            throw e.errno() == Errno.ECONNREFUSED ? refusal(address) : e;
         }
     }
 
@@ -290,12 +290,12 @@ public final class LinkHub implements AutoCloseable {
         return dial(address, true, handler);
     }
 
-    /** The reason why no process listens for us: perhaps the listener is another user's. */
-    private static VerbsException refusal(InetSocketAddress address, VerbsException refused) {
+    /** The reason why no process listens for us: perhaps the listener is another user's, or in another container. */
+    private static VerbsException refusal(InetSocketAddress address) {
         String name = LinkListener.name(address, false);
         long user = SocketDirectory.own().otherUser(name, LinkListener.wildcard(address, false));
-        return user < 0 ? refused : new VerbsException("connect", Errno.ECONNREFUSED.number(),
-                "name=" + name + ", user=" + user, "the listener is user " + user + "'s, this is user "
+        return new VerbsException("connect", Errno.ECONNREFUSED.number(), "name=" + name, user < 0
+                ? SharingPolicy.NO_LISTENER : "the listener is user " + user + "'s, this is user "
                 + Integer.toUnsignedString(PacketSocket.ownUser()) + ", and " + SharingPolicy.remedy((int) user));
     }
 
