@@ -150,7 +150,12 @@ public class RdmaDatagramSocket extends DatagramSocket {
     private RdmaDatagramSocket(RdmaDatagramSocketImpl under) throws SocketException {
         super(under);
         udp = under.socket();
-        inbox = new DatagramInbox(udp.getReceiveBufferSize());
+        inbox = new DatagramInbox(roomBytes(udp));
+    }
+
+    /** Twice its buffer, as in the kernel: half of that is for what datagrams take besides their data. */
+    private static int roomBytes(DatagramSocket udp) throws SocketException {
+        return (int) Math.min(2L * udp.getReceiveBufferSize(), Integer.MAX_VALUE);
     }
 
     @Override
@@ -499,7 +504,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
     @Override
     public void setReceiveBufferSize(int size) throws SocketException {
         super.setReceiveBufferSize(size);
-        inbox.mostBytes(super.getReceiveBufferSize());
+        inbox.mostBytes(roomBytes(udp));
     }
 
     @Override
@@ -521,7 +526,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
         }
         super.setOption(name, value);
         if (name.equals(StandardSocketOptions.SO_RCVBUF)) {
-            inbox.mostBytes(super.getReceiveBufferSize());
+            inbox.mostBytes(roomBytes(udp));
         }
         return this;
     }

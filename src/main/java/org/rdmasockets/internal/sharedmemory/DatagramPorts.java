@@ -38,8 +38,8 @@ public final class DatagramPorts {
 
     /** A datagram takes about so much besides its data: many empty ones are bounded, too. */
     private static final int OVERHEAD_BYTES = 256;
-    /** The cost of datagrams on their way to another process, before a sender waits; the usual room is 104 KiB. */
-    private static final int WINDOW = 64 << 10;
+    /** The cost of datagrams on their way to another process, before a sender waits; the usual room is 208 KiB. */
+    private static final int WINDOW = 128 << 10;
     private static final int PORT_MASK = 0xFFFF;
     private static final int MOST_ROUTES = 1024;
     /** How long the outcome counts that no process takes datagrams at an address. */

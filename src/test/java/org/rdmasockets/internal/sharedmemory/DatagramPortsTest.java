@@ -239,7 +239,7 @@ class DatagramPortsTest {
     /** The burst comes while the receiver does not read, and fits its room; the flood while it reads. */
     @Test
     void neitherABurstNorAFloodLosesAnything() throws Exception {
-        int room = 104 << 10;
+        int room = 208 << 10;
         int burst = room / DatagramPorts.cost(1);
         int flood = 10_000;
         SharedMemoryProvider provider = new SharedMemoryProvider(true);
