@@ -454,7 +454,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
         inbox.fail(new IOException("reading datagrams has failed: " + cause, cause));
     }
 
-    /** What is thrown costs a datagram: only one after the other ends this. A want of memory does not. */
+    /** An exception or {@code Error} costs a datagram: only one after the other ends this, and no want of memory. */
     private void readUdp() {
         DatagramPacket packet = null;
         int failures = 0;
