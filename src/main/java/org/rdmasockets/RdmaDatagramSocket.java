@@ -20,7 +20,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.connection.NetErrors;
 import org.rdmasockets.internal.connection.Routes;
 import org.rdmasockets.internal.datagram.DatagramInbox;
 import org.rdmasockets.internal.datagram.DatagramWays;
@@ -54,10 +54,8 @@ public class RdmaDatagramSocket extends DatagramSocket {
     private static final int MOST_DATA_BYTES = 65_507;
     /** Longest wait for the port to be free. */
     private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** Datagrams that fail to be read, one after the other, before none is read any more; and the pause after one. */
+    /** Datagrams that fail to be read, one after the other, before none is read any more. */
     private static final int MOST_FAILURES = 1000;
-    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
-    private static final String CLOSED = "Socket closed";
 
     /** The UDP port. */
     private final DatagramSocket udp;
@@ -152,7 +150,12 @@ public class RdmaDatagramSocket extends DatagramSocket {
     private RdmaDatagramSocket(RdmaDatagramSocketImpl under) throws SocketException {
         super(under);
         udp = under.socket();
-        inbox = new DatagramInbox(udp.getReceiveBufferSize());
+        inbox = new DatagramInbox(roomBytes(udp));
+    }
+
+    /** Twice its buffer, as in the kernel: half of that is for what datagrams take besides their data. */
+    private static int roomBytes(DatagramSocket udp) throws SocketException {
+        return (int) Math.min(2L * udp.getReceiveBufferSize(), Integer.MAX_VALUE);
     }
 
     @Override
@@ -193,7 +196,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
 
     private void ensureOpen() throws SocketException {
         if (isClosed()) {
-            throw new SocketException(CLOSED);
+            throw NetErrors.closed();
         }
     }
 
@@ -441,36 +444,37 @@ public class RdmaDatagramSocket extends DatagramSocket {
     private void startReading() {
         synchronized (lock) {
             if (reader == null && !isClosed()) {
-                Runnable loop = this::readUdp;
-                reader = LibraryThreads.start("rdma-udp-" + getLocalPort(), () -> LibraryThreads.insist(loop));
+                reader = LibraryThreads.start("rdma-udp-" + getLocalPort(),
+                        LibraryThreads.insisting(this::readUdp, this::readingFailed));
             }
         }
     }
 
-    /** An {@code Error} costs a datagram: only one after the other ends this, which receivers hear. */
+    private void readingFailed(Throwable cause) {
+        inbox.fail(new IOException("reading datagrams has failed: " + cause, cause));
+    }
+
+    /** An exception or {@code Error} costs a datagram: only one after the other ends this, and no want of memory. */
     private void readUdp() {
         DatagramPacket packet = null;
-        Throwable last = null;
         int failures = 0;
-        while (failures < MOST_FAILURES && !isClosed()) {
+        while (!isClosed()) {
             try {
                 packet = packet == null ? new DatagramPacket(new byte[MOST_BYTES], MOST_BYTES) : packet;
-                while (true) {
-                    readUdp(packet);
-                    failures = 0;
-                }
+                readUdp(packet);
+                failures = 0;
             } catch (IOException e) {
-                last = e;
-                break;
+                if (!isClosed()) {
+                    inbox.fail(e);
+                }
+                return;
             } catch (RuntimeException | Error e) {
-                last = e;
                 failures++;
-                LockSupport.parkNanos(PAUSE_NANOS); // no memory, perhaps
+                if (failures == MOST_FAILURES) {
+                    throw e;
+                }
+                LibraryThreads.pause();
             }
-        }
-        if (!isClosed()) {
-            inbox.fail(last instanceof IOException e ? e
-                    : new IOException("reading datagrams has failed: " + last, last));
         }
     }
 
@@ -500,7 +504,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
     @Override
     public void setReceiveBufferSize(int size) throws SocketException {
         super.setReceiveBufferSize(size);
-        inbox.mostBytes(super.getReceiveBufferSize());
+        inbox.mostBytes(roomBytes(udp));
     }
 
     @Override
@@ -522,7 +526,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
         }
         super.setOption(name, value);
         if (name.equals(StandardSocketOptions.SO_RCVBUF)) {
-            inbox.mostBytes(super.getReceiveBufferSize());
+            inbox.mostBytes(roomBytes(udp));
         }
         return this;
     }

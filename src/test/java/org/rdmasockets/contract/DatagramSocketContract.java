@@ -439,6 +439,35 @@ abstract class DatagramSocketContract {
         assertTrue(received > 0 && received < 2000, "some are kept: " + received);
     }
 
+    /** Some may be lost, over UDP most. */
+    @ParameterizedTest
+    @EnumSource
+    void aFloodReachesAReceiverThatReads(ThreadKind kind) throws Exception {
+        int many = 5_000;
+        Call<Integer> receive = Call.start(kind, "receive", () -> {
+            BitSet come = new BitSet();
+            DatagramPacket packet = room(1000);
+            for (b.receive(packet); packet.getLength() == 1000; b.receive(packet)) {
+                int number = ByteBuffer.wrap(packet.getData()).getInt();
+                assertTrue(!come.get(number) && (!isInOrder() || number >= come.length()), "number " + number);
+                come.set(number);
+            }
+            return come.cardinality();
+        });
+        ByteBuffer data = ByteBuffer.allocate(1000);
+        for (int i = 0; i < many; i++) {
+            data.putInt(0, i);
+            a.send(to(b, data.array()));
+        }
+        Await.until("the end is received", () -> {
+            a.send(to(b, (byte) 1));
+            return receive.isDone();
+        });
+        int received = receive.result();
+        assertTrue(received > 0, "of " + many + " came " + received);
+        check(a);
+    }
+
     @Test
     void hundredThousandArriveWithAWindow() throws Exception {
         manyArriveWithAWindow(100_000);

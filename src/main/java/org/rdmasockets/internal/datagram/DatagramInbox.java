@@ -1,15 +1,16 @@
 package org.rdmasockets.internal.datagram;
 
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
 import java.net.PortUnreachableException;
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.Condition;
+import java.util.function.BooleanSupplier;
 import org.rdmasockets.internal.lock.Losses;
 import org.rdmasockets.internal.lock.SmallMutex;
 import org.rdmasockets.internal.sharedmemory.DatagramPorts;
 import org.rdmasockets.internal.connection.InterruptibleWait;
+import org.rdmasockets.internal.connection.NetErrors;
 import org.rdmasockets.verbs.VerbsException;
 
 /** The datagrams of a socket that were not received yet: a bounded number of bytes. */
@@ -31,6 +32,8 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     private volatile DatagramPorts.Route way;
     /** Whether a sender has waited in vain, and half of the room was never free since. */
     private boolean unread;
+    /** The number of the thread that has received last, 0 for none: it does not read while it sends. */
+    private long reader;
 
     /**
      * A datagram that has come: the sender that it names, its own array, the transport's name, and the thing to do when
@@ -102,16 +105,19 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
 
     /** Likewise after a wait, which ends as soon as half of the room is free. */
     @Override
-    public boolean awaitRoom(int bytes) throws InterruptedIOException {
+    public boolean awaitRoom(int bytes, BooleanSupplier sender) throws IOException {
         lock.lock();
         try {
             if (isBehind(bytes)) {
                 InterruptibleWait.await(nanos -> {
-                    for (long left = nanos; left > 0 && isBehind(bytes);) {
+                    for (long left = nanos; left > 0 && isBehind(bytes) && !sender.getAsBoolean();) {
                         left = room.awaitNanos(left);
                     }
                     return true;
                 }, System.nanoTime() + roomNanos);
+                if (isBehind(bytes) && sender.getAsBoolean()) {
+                    throw NetErrors.closed();
+                }
                 unread |= isBehind(bytes);
             }
             return hasRoomNow(bytes, null);
@@ -121,7 +127,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     }
 
     private boolean isBehind(int bytes) {
-        return !fits(bytes) && !closed && !unread;
+        return !fits(bytes) && !closed && !unread && reader != Thread.currentThread().threadId();
     }
 
     private boolean hasRoomNow(int bytes, Runnable taken) {
@@ -179,7 +185,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
                 lock.unlock();
             }
             if (route.hasEnded()) { // perhaps before this was known
-                linkEnded();
+                lookAgain();
             }
         }
     }
@@ -189,18 +195,17 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
      * at its next send.
      */
     @Override
-    public void linkEnded() {
+    public void lookAgain() {
         DatagramPorts.Route used = way;
-        if (used == null || !used.hasEnded()) {
-            return;
-        }
+        boolean ended = used != null && used.hasEnded();
         lock.lock();
         try {
-            if (way == used) {
+            if (ended && way == used) {
                 way = null;
                 unreachable = used.destination().equals(peer);
                 arrived.signalAll();
             }
+            room.signalAll(); // a sender may have been closed
         } finally {
             lock.unlock();
         }
@@ -276,6 +281,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
             }
             Arrived datagram = queue.poll();
             if (datagram != null) {
+                reader = Thread.currentThread().threadId();
                 queuedBytes -= datagram.cost();
                 if (queuedBytes <= mostBytes / 2) { // not for each: a sender that is woken sends several
                     unread = false;

@@ -1,13 +1,13 @@
 package org.rdmasockets.internal.datagram;
 
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketOption;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.rdmasockets.internal.selection.Policy;
 import org.rdmasockets.internal.log.LimitedLog;
@@ -17,6 +17,7 @@ import org.rdmasockets.internal.sharedmemory.DatagramPorts;
 import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
 import org.rdmasockets.internal.connection.Engine;
 import org.rdmasockets.internal.connection.InterruptibleWait;
+import org.rdmasockets.internal.connection.NetErrors;
 import org.rdmasockets.internal.connection.Routes;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -61,6 +62,9 @@ public final class DatagramWays implements AutoCloseable {
     private final IbverbsDatagrams ibverbs;
     /** Whether ibverbs was of use, so that a socket without it pays nothing. */
     private volatile boolean speaksIbverbs;
+    private volatile boolean closed;
+    /** For senders that wait, which {@link #close} wakes. */
+    private final BooleanSupplier isClosed = () -> closed;
 
     /** The socket's UDP port. */
     public interface Udp {
@@ -146,8 +150,8 @@ public final class DatagramWays implements AutoCloseable {
     /**
      * Sends a datagram over another transport than UDP, if the settings, or the socket's own wish, null for none, want
      * that and it leads to the destination, which is resolved. May wait for the other process, once in a while, and for
-     * the receiver's room if the sender {@code waits} for that. Throws if this virtual thread was interrupted, the
-     * settings want what does not lead there, or it is too long for that.
+     * the receiver's room if the sender {@code waits} for that. Throws if this virtual thread was interrupted, this was
+     * closed meanwhile, the settings want what does not lead there, or it is too long for that.
      */
     public Sent send(String wish, InetSocketAddress destination, MemorySegment data, boolean waits)
             throws IOException {
@@ -199,8 +203,8 @@ public final class DatagramWays implements AutoCloseable {
     }
 
     /** Null if it was sent, else why not. */
-    private String overSharedMemory(Way way, MemorySegment data, boolean waits) throws InterruptedIOException {
-        if (ports.sendHere(way.source(), way.destination(), data, waits)) {
+    private String overSharedMemory(Way way, MemorySegment data, boolean waits) throws IOException {
+        if (ports.sendHere(way.source(), way.destination(), data, waits ? isClosed : null)) {
             return null;
         }
         DatagramPorts.Route route = ports.route(way.destination());
@@ -211,10 +215,13 @@ public final class DatagramWays implements AutoCloseable {
             inbox.sendsOver(route);
             int bytes = (int) data.byteSize();
             if (waits && route.isBehind(bytes)) {
-                InterruptibleWait.await(nanos -> route.awaitRoom(bytes, nanos),
+                InterruptibleWait.await(nanos -> route.awaitRoom(bytes, isClosed, nanos),
                         System.nanoTime() + DatagramPorts.ROOM_NANOS);
+                if (closed) {
+                    throw NetErrors.closed();
+                }
             }
-            route.send(way.source(), data);
+            route.send(way.source(), data, waits);
             return null;
         }
         return SHARED_MEMORY + ": " + refusal;
@@ -264,6 +271,7 @@ public final class DatagramWays implements AutoCloseable {
 
     @Override
     public void close() {
+        closed = true;
         if (engine != null) {
             engine.poller().forget(pollerFailed);
         }
@@ -271,5 +279,8 @@ public final class DatagramWays implements AutoCloseable {
             port.close();
         }
         ibverbs.close();
+        if (ports != null) {
+            ports.lookAgain();
+        }
     }
 }

@@ -21,6 +21,7 @@ import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.internal.connection.Engine;
 import org.rdmasockets.internal.connection.InterruptibleWait;
+import org.rdmasockets.internal.connection.NetErrors;
 import org.rdmasockets.internal.connection.Routes;
 import org.rdmasockets.internal.connection.SetupPool;
 import org.rdmasockets.verbs.AddressHandle;
@@ -202,7 +203,7 @@ final class IbverbsDatagrams {
     private Opening opening(InetAddress own) throws SocketException {
         synchronized (queues) {
             if (closed) {
-                throw new SocketException("Socket closed");
+                throw NetErrors.closed();
             }
             Opening found = queues.get(own);
             if (found != null && !found.isOver(System.nanoTime())) {
@@ -250,7 +251,7 @@ final class IbverbsDatagrams {
             }
         }
         opened.close();
-        result.completeExceptionally(new SocketException("Socket closed"));
+        result.completeExceptionally(NetErrors.closed());
     }
 
     /**

@@ -1,16 +1,18 @@
 package org.rdmasockets.internal.sharedmemory;
 
-import java.io.InterruptedIOException;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
+import java.util.function.BooleanSupplier;
 import org.rdmasockets.internal.lock.Losses;
 import org.rdmasockets.internal.lock.SmallMutex;
 import org.rdmasockets.internal.sharedmemory.link.LinkConnector;
@@ -36,8 +38,8 @@ public final class DatagramPorts {
 
     /** A datagram takes about so much besides its data: many empty ones are bounded, too. */
     private static final int OVERHEAD_BYTES = 256;
-    /** The cost of datagrams on their way to another process, before a sender waits; the usual room is 104 KiB. */
-    private static final int WINDOW = 64 << 10;
+    /** The cost of datagrams on their way to another process, before a sender waits; the usual room is 208 KiB. */
+    private static final int WINDOW = 128 << 10;
     private static final int PORT_MASK = 0xFFFF;
     private static final int MOST_ROUTES = 1024;
     /** How long the outcome counts that no process takes datagrams at an address. */
@@ -56,6 +58,15 @@ public final class DatagramPorts {
     /** The addresses that came last from another network namespace. */
     private volatile Between between;
 
+    /** The addresses of a datagram, as they came. */
+    record Addresses(MemorySegment bytes, int ports, InetSocketAddress destination, InetSocketAddress source) {
+        boolean areOf(RingEntry entry) {
+            return ports == entry.value() && bytes.byteSize() == 2L * entry.flags()
+                    && MemorySegment.mismatch(bytes, 0, bytes.byteSize(), entry.memory(), entry.payloadOffset(),
+                            entry.payloadOffset() + bytes.byteSize()) < 0;
+        }
+    }
+
     private record Between(InetAddress destination, InetAddress source, boolean are, long sinceNanos) {}
 
     /** Takes what comes to a port, by any thread. */
@@ -68,9 +79,10 @@ public final class DatagramPorts {
 
         /**
          * As {@link #hasRoom}, for a sender of this process, after a wait of {@link #ROOM_NANOS} at most for a
-         * receiver that keeps reading. Throws if this virtual thread was interrupted.
+         * receiver that keeps reading. Throws if this virtual thread was interrupted, or the sender is {@code closed}
+         * and there is no room.
          */
-        boolean awaitRoom(int bytes) throws InterruptedIOException;
+        boolean awaitRoom(int bytes, BooleanSupplier closed) throws IOException;
 
         /**
          * Takes a datagram, in an array of its own, from the address that its sender claims; without a wait.
@@ -78,8 +90,11 @@ public final class DatagramPorts {
          */
         void take(InetSocketAddress source, byte[] data, Runnable taken);
 
-        /** Some link to another process has ended, and with it the {@linkplain Route#hasEnded ways} over it. */
-        void linkEnded();
+        /**
+         * Some link to another process has ended, and with it the {@linkplain Route#hasEnded ways} over it; or a socket
+         * was closed, and its senders that wait are to go.
+         */
+        void lookAgain();
     }
 
     /** A port that is taken. */
@@ -204,14 +219,18 @@ public final class DatagramPorts {
             return sent + cost(bytes) - taken > WINDOW && !unread && end.isOpen();
         }
 
-        /** Waits so many nanoseconds at most until the receiver is not behind; true in any case. */
-        public boolean awaitRoom(int bytes, long nanos) throws InterruptedException {
+        /**
+         * Waits so many nanoseconds at most until the receiver is not behind, or the sender is {@code closed}; true in
+         * any case.
+         */
+        public boolean awaitRoom(int bytes, BooleanSupplier closed, long nanos) throws InterruptedException {
             lock.lock();
             try {
-                for (long left = nanos; left > 0 && isBehind(bytes);) {
+                long left = nanos;
+                while (left > 0 && isBehind(bytes) && !closed.getAsBoolean()) {
                     left = room.awaitNanos(left);
                 }
-                unread |= isBehind(bytes);
+                unread |= left <= 0 && isBehind(bytes);
                 return true;
             } finally {
                 lock.unlock();
@@ -244,11 +263,12 @@ public final class DatagramPorts {
 
         /**
          * Sends a datagram of at most {@link #MAX_BYTES}, from an address of the destination's family; it may be lost.
+         * Only those count of a sender that {@code waits} for room, and only of those the receiver tells.
          */
-        public void send(InetSocketAddress source, MemorySegment data) {
+        public void send(InetSocketAddress source, MemorySegment data, boolean waits) {
             boolean first = !rung;
             rung = true;
-            if (!end.sendDatagram(this, source, data, first)) {
+            if (!end.sendDatagram(this, source, data, waits, first)) {
                 rung = !first;
                 dropped.incrementAndGet();
                 Losses.datagram();
@@ -297,11 +317,11 @@ public final class DatagramPorts {
         return !ports.isEmpty();
     }
 
-    /** A link has ended, and says so. */
-    void linkEnded() {
+    /** A link has ended, and says so, or a socket was closed, and says so: all that wait here look again. */
+    public void lookAgain() {
         try {
             for (Port port : ports.values()) {
-                port.receiver.linkEnded();
+                port.receiver.lookAgain();
             }
         } finally {
             wakeSenders();
@@ -325,17 +345,18 @@ public final class DatagramPorts {
     }
 
     /**
-     * Gives a datagram of at most {@link #MAX_BYTES} to a port of this process, if it {@code waits} after a wait for
-     * room; false if there is no such port. Throws if this virtual thread was interrupted.
+     * Gives a datagram of at most {@link #MAX_BYTES} to a port of this process, after a wait for room until the sender
+     * is {@code closed}, which is null for no wait; false if there is no such port. Throws if this virtual thread was
+     * interrupted, or the sender is closed and there is no room.
      */
-    public boolean sendHere(InetSocketAddress source, InetSocketAddress destination, MemorySegment data, boolean waits)
-            throws InterruptedIOException {
+    public boolean sendHere(InetSocketAddress source, InetSocketAddress destination, MemorySegment data,
+            BooleanSupplier closed) throws IOException {
         Port port = fabric.linksOnly ? null : find(destination);
         if (port == null) {
             return false;
         }
         int bytes = (int) data.byteSize();
-        if (waits ? port.receiver.awaitRoom(bytes) : port.receiver.hasRoom(bytes, null)) {
+        if (closed == null ? port.receiver.hasRoom(bytes, null) : port.receiver.awaitRoom(bytes, closed)) {
             port.receiver.take(source, data.toArray(ValueLayout.JAVA_BYTE), null);
         } else {
             dropped.incrementAndGet();
@@ -393,8 +414,9 @@ public final class DatagramPorts {
     /** Datagrams to an address of another process were taken; as {@link LinkDispatcher#TAKEN} says. */
     void onTaken(LinkDispatcher end, RingEntry entry) {
         ensureAddress(entry.payloadBytes());
-        Route route = routes.get(new InetSocketAddress(address(entry, 0, entry.payloadBytes()),
-                entry.value() & PORT_MASK));
+        byte[] host = new byte[entry.payloadBytes()];
+        MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset(), host, 0, host.length);
+        Route route = routes.get(new InetSocketAddress(LocalAddresses.host(host, 0), entry.value() & PORT_MASK));
         if (route != null && route.known.getCount() == 0 && route.end == end) {
             route.taken(entry.first());
         }
@@ -405,22 +427,21 @@ public final class DatagramPorts {
      * here. Throws {@code IllegalArgumentException} if no honest process says so.
      */
     void onDatagram(LinkDispatcher end, RingEntry entry) {
-        int addressBytes = entry.flags();
-        int destinationPort = entry.value() & PORT_MASK;
-        int sourcePort = entry.value() >>> Short.SIZE;
-        int dataBytes = entry.payloadBytes() - 2 * addressBytes;
-        ensureAddress(addressBytes);
-        if (dataBytes < 0 || dataBytes > MAX_BYTES || destinationPort == 0 || sourcePort == 0) {
-            throw new IllegalArgumentException("a datagram from port " + sourcePort + " to port " + destinationPort
-                    + " with addresses of " + addressBytes + " bytes has no length of " + entry.payloadBytes());
+        int headerBytes = 2 * entry.flags();
+        ensureAddress(entry.flags());
+        int dataBytes = entry.payloadBytes() - headerBytes;
+        if (dataBytes < 0 || dataBytes > MAX_BYTES) {
+            throw new IllegalArgumentException("a datagram with addresses of " + entry.flags()
+                    + " bytes has no length of " + entry.payloadBytes());
         }
-        InetAddress destination = address(entry, 0, addressBytes);
-        InetAddress source = address(entry, addressBytes, addressBytes);
-        if (source.isAnyLocalAddress() || source.isMulticastAddress()) {
-            throw new IllegalArgumentException("nobody sends datagrams from " + source.getHostAddress());
+        Addresses addresses = end.lastAddresses;
+        if (addresses == null || !addresses.areOf(entry)) {
+            addresses = addresses(entry);
+            end.lastAddresses = addresses;
         }
-        boolean meant = end.link.isNear() || areBetweenHosts(destination, source);
-        InetSocketAddress to = new InetSocketAddress(destination, destinationPort);
+        boolean meant = end.link.isNear() || areBetweenHosts(addresses.destination().getAddress(),
+                addresses.source().getAddress());
+        InetSocketAddress to = addresses.destination();
         Port port = meant ? find(to) : null;
         long told = entry.first();
         Runnable taken = told == 0 ? null : () -> end.sendTaken(to, told);
@@ -429,9 +450,24 @@ public final class DatagramPorts {
             return;
         }
         byte[] data = new byte[dataBytes];
-        MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset() + 2 * addressBytes, data, 0,
+        MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset() + headerBytes, data, 0,
                 dataBytes);
-        port.receiver.take(new InetSocketAddress(source, sourcePort), data, taken);
+        port.receiver.take(addresses.source(), data, taken);
+    }
+
+    private static Addresses addresses(RingEntry entry) {
+        int destinationPort = entry.value() & PORT_MASK;
+        int sourcePort = entry.value() >>> Short.SIZE;
+        byte[] bytes = new byte[2 * entry.flags()];
+        MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset(), bytes, 0, bytes.length);
+        InetAddress destination = LocalAddresses.host(Arrays.copyOf(bytes, entry.flags()), 0);
+        InetAddress source = LocalAddresses.host(Arrays.copyOfRange(bytes, entry.flags(), bytes.length), 0);
+        if (destinationPort == 0 || sourcePort == 0 || source.isAnyLocalAddress() || source.isMulticastAddress()) {
+            throw new IllegalArgumentException("nobody sends datagrams from port " + sourcePort + " of "
+                    + source.getHostAddress() + " to port " + destinationPort);
+        }
+        return new Addresses(MemorySegment.ofArray(bytes), entry.value(),
+                new InetSocketAddress(destination, destinationPort), new InetSocketAddress(source, sourcePort));
     }
 
     /** As {@link LocalAddresses#isBetweenHosts}, asked once a second for addresses that come one after another. */
@@ -444,11 +480,5 @@ public final class DatagramPorts {
             between = last;
         }
         return last.are();
-    }
-
-    private static InetAddress address(RingEntry entry, int offset, int bytes) {
-        byte[] address = new byte[bytes];
-        MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset() + offset, address, 0, bytes);
-        return LocalAddresses.host(address, 0);
     }
 }

@@ -119,6 +119,8 @@ final class LinkDispatcher implements LinkHandler {
     private volatile Object lost;
     /** Whether an entry of any connection was ever lost. */
     private volatile boolean spoiled;
+    /** The addresses of the datagram that has come last: the next one often has the same. Of the thread that drains. */
+    DatagramPorts.Addresses lastAddresses;
     /** The next of those, while this is among them; for {@link Links}. */
     LinkDispatcher nextBusy;
     private volatile boolean closed;
@@ -327,10 +329,11 @@ final class LinkDispatcher implements LinkHandler {
 
     /**
      * Sends a datagram of at most {@link DatagramPorts#MAX_BYTES}, from an address of the destination's family, or
-     * drops it and gives false if the ring has no room; {@code unasked} to ring the peer even if it did not ask for
-     * that.
+     * drops it and gives false if the ring has no room; {@code counted} if the sender waits for room, and
+     * {@code unasked} to ring the peer even if it did not ask for that.
      */
-    boolean sendDatagram(DatagramPorts.Route route, InetSocketAddress source, MemorySegment data, boolean unasked) {
+    boolean sendDatagram(DatagramPorts.Route route, InetSocketAddress source, MemorySegment data, boolean counted,
+            boolean unasked) {
         InetSocketAddress destination = route.destination;
         byte[] to = destination.getAddress().getAddress();
         byte[] from = source.getAddress().getAddress();
@@ -340,7 +343,7 @@ final class LinkDispatcher implements LinkHandler {
                 return false;
             }
             writer.header(DATAGRAM, to.length, UNKNOWN_SLOT, destination.getPort() | source.getPort() << Short.SIZE,
-                    route.count((int) data.byteSize()));
+                    counted ? route.count((int) data.byteSize()) : 0);
             MemorySegment ring = writer.memory();
             long offset = writer.payloadOffset();
             MemorySegment.copy(to, 0, ring, ValueLayout.JAVA_BYTE, offset, to.length);

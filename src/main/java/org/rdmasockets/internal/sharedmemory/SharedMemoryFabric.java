@@ -70,7 +70,7 @@ final class SharedMemoryFabric {
     void datagramLinkEnded() {
         DatagramPorts made = datagramPorts;
         if (made != null) {
-            made.linkEnded();
+            made.lookAgain();
         }
     }
 

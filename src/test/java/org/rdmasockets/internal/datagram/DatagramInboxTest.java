@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
@@ -19,6 +20,7 @@ import org.rdmasockets.internal.sharedmemory.DatagramPorts;
 class DatagramInboxTest {
     private static final int ROOM = 8;
     private static final long LONG_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final BooleanSupplier OPEN = () -> false;
     private static final InetSocketAddress SENDER = new InetSocketAddress(InetAddress.getLoopbackAddress(), 7);
 
     private static DatagramInbox inbox(long roomNanos) {
@@ -26,14 +28,18 @@ class DatagramInboxTest {
     }
 
     private static void fill(DatagramInbox inbox) throws Exception {
-        for (int i = 0; i < ROOM; i++) {
-            assertTrue(inbox.awaitRoom(1));
+        fill(inbox, ROOM);
+    }
+
+    private static void fill(DatagramInbox inbox, int many) throws Exception {
+        for (int i = 0; i < many; i++) {
+            assertTrue(inbox.awaitRoom(1, OPEN));
             inbox.take(SENDER, new byte[1], null);
         }
     }
 
     private static FutureTask<Boolean> startWait(DatagramInbox inbox) throws Exception {
-        FutureTask<Boolean> wait = new FutureTask<>(() -> inbox.awaitRoom(1));
+        FutureTask<Boolean> wait = new FutureTask<>(() -> inbox.awaitRoom(1, OPEN));
         Thread sender = Thread.ofPlatform().start(wait);
         Await.until("the sender waits", () -> sender.getState() == Thread.State.TIMED_WAITING);
         return wait;
@@ -58,7 +64,7 @@ class DatagramInboxTest {
         FutureTask<Integer> lost = new FutureTask<>(() -> {
             int count = 0;
             for (int i = 0; i < many; i++) {
-                if (inbox.awaitRoom(1)) {
+                if (inbox.awaitRoom(1, OPEN)) {
                     inbox.take(SENDER, new byte[1], null);
                 } else {
                     count++;
@@ -80,13 +86,31 @@ class DatagramInboxTest {
     void aReceiverThatDoesNotReadIsWaitedForOnce() throws Exception {
         DatagramInbox inbox = inbox(1);
         fill(inbox);
-        assertFalse(inbox.awaitRoom(1));
+        assertFalse(inbox.awaitRoom(1, OPEN));
         FutureTask<Boolean> next = new FutureTask<>(() -> {
             Thread.currentThread().interrupt();
-            return inbox.awaitRoom(1);
+            return inbox.awaitRoom(1, OPEN);
         });
         Thread.ofVirtual().start(next);
         assertFalse(next.get());
+    }
+
+    /** As above, a wait would be told. */
+    @Test
+    void aThreadThatReceivesDoesNotWaitForItself() throws Exception {
+        DatagramInbox inbox = inbox(LONG_NANOS);
+        FutureTask<Boolean> own = new FutureTask<>(() -> {
+            fill(inbox);
+            inbox.receive(Long.MAX_VALUE);
+            fill(inbox, 1);
+            Thread.currentThread().interrupt();
+            return inbox.awaitRoom(1, OPEN);
+        });
+        Thread.ofVirtual().start(own);
+        assertFalse(own.get());
+        FutureTask<Boolean> wait = startWait(inbox); // another one does
+        inbox.close();
+        assertFalse(wait.get());
     }
 
     @Test

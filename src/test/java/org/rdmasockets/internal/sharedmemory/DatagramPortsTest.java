@@ -16,6 +16,7 @@ import java.util.Queue;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
@@ -27,6 +28,9 @@ import org.rdmasockets.verbs.EventPoller;
 class DatagramPortsTest {
     private static final long LONG_NANOS = TimeUnit.MINUTES.toNanos(1);
 
+    /** Whether the sender's socket is. */
+    private final AtomicBoolean closed = new AtomicBoolean();
+
     /** Takes all; and what its application owes to senders. */
     private record Taken(List<byte[]> all, Queue<Runnable> owed) implements DatagramPorts.Receiver {
         Taken() {
@@ -34,7 +38,7 @@ class DatagramPortsTest {
         }
 
         @Override
-        public boolean awaitRoom(int bytes) {
+        public boolean awaitRoom(int bytes, BooleanSupplier closed) {
             throw new AssertionError("it is not in this process");
         }
 
@@ -52,7 +56,7 @@ class DatagramPortsTest {
         }
 
         @Override
-        public void linkEnded() {
+        public void lookAgain() {
             all.clear();
         }
     }
@@ -78,16 +82,16 @@ class DatagramPortsTest {
         try (EventPoller poller = provider.createEventPoller()) {
             DatagramPorts.Port former = ports.open(address, first);
             DatagramPorts.Route route = way(ports, poller, address);
-            route.send(address, data(1));
+            route.send(address, data(1), true);
             Await.until("the first datagram", () -> {
                 poller.await(10, source -> { });
                 return !first.all().isEmpty();
             });
-            route.send(address, data(2));
+            route.send(address, data(2), true);
             former.close();
             DatagramPorts.Port next = ports.open(address, second);
             try {
-                route.send(address, data(3));
+                route.send(address, data(3), true);
                 Await.until("a datagram for the next user", () -> {
                     poller.await(10, source -> { });
                     return !second.all().isEmpty();
@@ -115,13 +119,13 @@ class DatagramPortsTest {
     private static int flood(DatagramPorts.Route route, InetSocketAddress from) {
         int sent = 0;
         for (; !route.isBehind(1); sent++) {
-            route.send(from, data(0));
+            route.send(from, data(0), true);
         }
         return sent;
     }
 
-    private static FutureTask<Boolean> startWait(DatagramPorts.Route route) throws Exception {
-        FutureTask<Boolean> wait = new FutureTask<>(() -> route.awaitRoom(1, LONG_NANOS));
+    private FutureTask<Boolean> startWait(DatagramPorts.Route route) throws Exception {
+        FutureTask<Boolean> wait = new FutureTask<>(() -> route.awaitRoom(1, closed::get, LONG_NANOS));
         Thread sender = Thread.ofPlatform().start(wait);
         Await.until("the sender waits", () -> sender.getState() == Thread.State.TIMED_WAITING);
         return wait;
@@ -163,6 +167,46 @@ class DatagramPortsTest {
     }
 
     @Test
+    void aSenderIsEndedByItsOwnClose() throws Exception {
+        SharedMemoryProvider provider = new SharedMemoryProvider(true);
+        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
+        DatagramPorts ports = provider.datagramPorts();
+        try (EventPoller poller = provider.createEventPoller();
+                DatagramPorts.Port _ = ports.open(address, new Taken())) {
+            DatagramPorts.Route route = way(ports, poller, address);
+            flood(route, address);
+            FutureTask<Boolean> wait = startWait(route);
+            closed.set(true);
+            ports.lookAgain();
+            assertTrue(wait.get());
+            assertTrue(route.isBehind(1), "others wait as before");
+        }
+    }
+
+    /** Nothing is owed for it, and it takes no other sender's room. */
+    @Test
+    void aSenderThatNeverWaitsIsToldNothing() throws Exception {
+        SharedMemoryProvider provider = new SharedMemoryProvider(true);
+        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
+        Taken receiver = new Taken();
+        DatagramPorts ports = provider.datagramPorts();
+        try (EventPoller poller = provider.createEventPoller();
+                DatagramPorts.Port _ = ports.open(address, receiver)) {
+            DatagramPorts.Route route = way(ports, poller, address);
+            int many = 500;
+            for (int i = 0; i < many; i++) {
+                route.send(address, data(0), false);
+            }
+            Await.until("all that was sent", () -> {
+                poller.await(10, source -> { });
+                return receiver.all().size() == many;
+            });
+            assertTrue(receiver.owed().isEmpty());
+            assertFalse(route.isBehind(1));
+        }
+    }
+
+    @Test
     void aReceiverOfAnotherProcessThatDoesNotReadIsWaitedForOnce() throws Exception {
         SharedMemoryProvider provider = new SharedMemoryProvider(true);
         InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
@@ -172,10 +216,11 @@ class DatagramPortsTest {
                 DatagramPorts.Port _ = ports.open(address, receiver)) {
             DatagramPorts.Route route = way(ports, poller, address);
             int window = flood(route, address);
-            assertTrue(route.awaitRoom(1, 1), "the datagram may be sent all the same");
+            assertTrue(window * DatagramPorts.cost(1) >= 104 << 10, "a burst waits that SO_RCVBUF has room for");
+            assertTrue(route.awaitRoom(1, closed::get, 1), "the datagram may be sent all the same");
             for (int i = 0; i < 2 * window; i++) {
                 assertFalse(route.isBehind(1), "no other wait");
-                route.send(address, data(0));
+                route.send(address, data(0), true);
             }
             Await.until("datagrams", () -> {
                 poller.await(10, source -> { });
@@ -185,7 +230,7 @@ class DatagramPortsTest {
             Await.until("a wait, as the receiver reads again", () -> {
                 poller.await(10, source -> { });
                 for (int i = 0; i < window && !route.isBehind(1); i++) {
-                    route.send(address, data(0));
+                    route.send(address, data(0), true);
                 }
                 return route.isBehind(1);
             });
@@ -195,7 +240,7 @@ class DatagramPortsTest {
     /** The burst comes while the receiver does not read, and fits its room; the flood while it reads. */
     @Test
     void neitherABurstNorAFloodLosesAnything() throws Exception {
-        int room = 104 << 10;
+        int room = 208 << 10;
         int burst = room / DatagramPorts.cost(1);
         int flood = 10_000;
         SharedMemoryProvider provider = new SharedMemoryProvider(true);
@@ -235,9 +280,9 @@ class DatagramPortsTest {
             throws InterruptedException {
         for (int i = 0; i < many; i++) {
             if (route.isBehind(1)) {
-                route.awaitRoom(1, nanos);
+                route.awaitRoom(1, () -> false, nanos);
             }
-            route.send(from, data(0));
+            route.send(from, data(0), true);
         }
     }
 

@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -361,7 +362,7 @@ class HostileLinkTest {
             }
 
             @Override
-            public boolean awaitRoom(int bytes) {
+            public boolean awaitRoom(int bytes, BooleanSupplier closed) {
                 throw new AssertionError("a thread that serves others waits");
             }
 
@@ -372,7 +373,7 @@ class HostileLinkTest {
             }
 
             @Override
-            public void linkEnded() {
+            public void lookAgain() {
                 throw new AssertionError("no link ends here");
             }
         };

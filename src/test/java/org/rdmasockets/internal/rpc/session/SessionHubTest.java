@@ -32,6 +32,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.AbstractOwnableSynchronizer;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.RdmaDatagramSocket;
@@ -236,14 +237,14 @@ class SessionHubTest {
             }
 
             @Override
-            public boolean awaitRoom(int bytes) {
+            public boolean awaitRoom(int bytes, BooleanSupplier closed) {
                 asked.add("after a wait");
                 return false;
             }
 
             @Override
-            public void linkEnded() {
-                throw new AssertionError("there is no link");
+            public void lookAgain() {
+                // nothing waits here
             }
 
             @Override

@@ -1,0 +1,83 @@
+package org.rdmasockets.internal.datagram;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.net.DatagramPacket;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.rdmasockets.RdmaDatagramSocket;
+import org.rdmasockets.contract.Await;
+import org.rdmasockets.contract.FreePorts;
+
+/** Sockets that end: those who wait in them hear of it. */
+@Timeout(value = 1, unit = TimeUnit.MINUTES)
+class DatagramWaysTest {
+    private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
+
+    /** Without UDP, which none of these needs. */
+    private static DatagramWays ways(InetSocketAddress address, DatagramInbox inbox) {
+        return new DatagramWays(address, false, inbox, new DatagramWays.Udp() {
+            @Override
+            public void send(byte[] data, InetSocketAddress destination) {
+                throw new AssertionError("over UDP");
+            }
+
+            @Override
+            public void startReading() {
+                throw new AssertionError("from UDP");
+            }
+        });
+    }
+
+    private static InetSocketAddress address() throws IOException {
+        return new InetSocketAddress(LOOPBACK, FreePorts.next(LOOPBACK));
+    }
+
+    @Test
+    void aSenderThatWaitsForRoomIsEndedByTheCloseOfItsOwnSocket() throws Exception {
+        DatagramInbox full = new DatagramInbox(0, TimeUnit.MINUTES.toNanos(1));
+        InetSocketAddress to = address();
+        DatagramWays sending = ways(address(), new DatagramInbox(1));
+        try (DatagramWays _ = ways(to, full)) {
+            MemorySegment data = MemorySegment.ofArray(new byte[1]);
+            sending.send(null, to, data, true);
+            FutureTask<DatagramWays.Sent> second = new FutureTask<>(() -> sending.send(null, to, data, true));
+            Thread sender = Thread.ofPlatform().start(second);
+            Await.until("the sender waits", () -> sender.getState() == Thread.State.TIMED_WAITING);
+            sending.close();
+            Throwable end = assertThrows(ExecutionException.class, second::get).getCause();
+            assertEquals("Socket closed", assertInstanceOf(SocketException.class, end).getMessage());
+        } finally {
+            sending.close();
+        }
+    }
+
+    @Test
+    void aReceiverHearsThatUdpIsReadNoMore() throws Exception {
+        try (RdmaDatagramSocket socket = new RdmaDatagramSocket() {
+            @Override
+            public boolean isClosed() {
+                if (Thread.currentThread().getName().startsWith("rdma-udp")) {
+                    throw new IllegalStateException("of a test");
+                }
+                return super.isClosed();
+            }
+        }) {
+            socket.setSoTimeout(40_000);
+            IOException end = assertThrows(IOException.class,
+                    () -> socket.receive(new DatagramPacket(new byte[1], 1)));
+            assertTrue(end.getMessage().contains("of a test"), end::toString);
+        }
+    }
+}
