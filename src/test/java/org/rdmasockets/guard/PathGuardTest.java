@@ -36,9 +36,9 @@ import org.rdmasockets.RdmaSocket;
  */
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 class PathGuardTest {
-    private static final int WRITE_METHODS = 137;
+    private static final int WRITE_METHODS = 132;
     private static final int WRITE_CLASSES = 32;
-    private static final int READ_METHODS = 90;
+    private static final int READ_METHODS = 89;
     private static final int READ_CLASSES = 24;
     private static final ClassDesc HOOK = ClassDesc.of(EnteredMain.class.getName());
     private static final MethodTypeDesc STRING_TO_VOID = MethodTypeDesc.of(ConstantDescs.CD_void,

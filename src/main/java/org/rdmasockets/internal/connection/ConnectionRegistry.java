@@ -5,14 +5,14 @@ import org.rdmasockets.internal.log.Log;
 
 /**
  * The connections of an engine. Each tick visits those that attend: something is to be expected of them. A connection
- * that was quiet at two ticks is visited only in rounds of {@value #ROUND} ticks, until it attends again: thousands of
- * idle connections cost next to nothing.
+ * that was quiet at two ticks is visited only at each {@value #ROUND}th, until it attends again: thousands of idle
+ * connections cost next to nothing.
  *
  * <p>A connection attends without a fence, after it has noted why: a note that the poller has overlooked because it was
  * still on its way is there at the next tick, and until then no connection stops attending.
  */
 final class ConnectionRegistry {
-    /** How many ticks a round of the quiet connections takes. */
+    /** A quiet connection is visited at one of so many ticks. */
     static final int ROUND = 16;
 
     private static final Log LOG = new Log(ConnectionRegistry.class);
@@ -20,13 +20,15 @@ final class ConnectionRegistry {
     private static final int SPARSE = 4;
     /** Of a connection that is in no registry. */
     private static final int NO_PLACE = -1;
+    /** Visits of a connection that attends, from when it has become quiet. */
+    private static final byte VISITS = 2;
 
     /** A connection. */
     abstract static class Member {
         /** Where it stands; the registry's. */
         private int place = NO_PLACE;
-        /** Whether it is visited at each tick; read without a lock, changed by the registry. */
-        volatile boolean attending;
+        /** How many ticks visit it, if it stays quiet, before it is visited in its turn only; the registry's. */
+        private volatile byte visits;
 
         /**
          * Poller thread, a few times a second, or each few seconds while this is quiet: looks for deadlines, without
@@ -45,26 +47,23 @@ final class ConnectionRegistry {
         }
     }
 
-    /**
-     * The attending ones come first, then the quiet ones visited in this round, then the other quiet ones; each knows
-     * its place. Protected by this, as all that follows.
-     */
+    /** In any order; each knows its place. Protected by this, as all that follows. */
     private Member[] members = new Member[FEWEST_PLACES];
     private int size;
-    private int attending;
-    /** How many of the quiet were visited in this round, or have been attending since it began. */
-    private int visited;
     /** Bytes of connections that are no longer here. */
     private long receivedBefore;
     private long sentBefore;
+    /** Each tick visits the places that leave this remainder by {@link #ROUND}; poller thread only. */
+    private int turn;
 
     /** Takes a connection in; it attends. */
     synchronized void add(Member connection) {
         if (size == members.length) {
             members = Arrays.copyOf(members, 2 * size);
         }
-        put(size++, connection);
-        attendLocked(connection);
+        connection.place = size;
+        connection.visits = VISITS;
+        members[size++] = connection;
     }
 
     /** Takes a connection out, if it is in. */
@@ -74,11 +73,10 @@ final class ConnectionRegistry {
         }
         receivedBefore += connection.receivedBytes();
         sentBefore += connection.sentBytes();
-        leave(connection);
-        if (connection.place < attending + visited) {
-            swap(connection.place, attending + --visited);
-        }
-        swap(connection.place, --size);
+        Member last = members[--size];
+        members[connection.place] = last;
+        last.place = connection.place;
+        last.visits = (byte) Math.max(1, last.visits); // the turn of its new place may be over
         members[size] = null;
         connection.place = NO_PLACE;
         if (members.length > FEWEST_PLACES && size < members.length / SPARSE) {
@@ -88,47 +86,11 @@ final class ConnectionRegistry {
 
     /** Has a connection visited at each tick from now on, if it is in. */
     void attend(Member connection) {
-        if (!connection.attending) {
-            attendLocked(connection);
-        }
-    }
-
-    private synchronized void attendLocked(Member connection) {
-        connection.attending = true;
-        if (connection.place >= attending) {
-            if (connection.place < attending + visited) {
-                visited--;
-            } else {
-                swap(connection.place, attending + visited); // so that no visited one changes places with it
+        if (connection.visits < VISITS) {
+            synchronized (this) {
+                connection.visits = VISITS;
             }
-            swap(connection.place, attending++);
         }
-    }
-
-    /** Has a connection visited in rounds only. */
-    private void leave(Member connection) {
-        connection.attending = false;
-        if (connection.place < attending) {
-            swap(connection.place, --attending);
-            visited++;
-        }
-    }
-
-    private synchronized void leaveUnlessAttending(Member connection) {
-        if (!connection.attending && connection.place >= 0) {
-            leave(connection);
-        }
-    }
-
-    private void swap(int one, int other) {
-        Member moved = members[one];
-        put(one, members[other]);
-        put(other, moved);
-    }
-
-    private void put(int place, Member connection) {
-        members[place] = connection;
-        connection.place = place;
     }
 
     synchronized int size() {
@@ -157,33 +119,30 @@ final class ConnectionRegistry {
         return Arrays.copyOf(members, size);
     }
 
-    /** Poller thread: visits the connections that attend, and the next of the others. */
+    /** Poller thread: visits the connections that attend, and the others whose turn it is. */
     void tick(long now) {
-        for (Member connection : due()) {
-            boolean attends = true;
-            try {
-                attends = connection.tick(now);
-            } catch (RuntimeException | Error e) {
-                LOG.debug("a connection is looked at again at the next tick", e);
-            }
-            if (attends) {
-                attend(connection);
-            } else if (connection.attending) {
-                connection.attending = false;
-            } else {
-                leaveUnlessAttending(connection);
+        turn = (turn + 1) % ROUND;
+        Member[] all = all();
+        for (int place = 0; place < all.length; place++) {
+            if (all[place].visits > 0 || place % ROUND == turn) {
+                visit(all[place], now);
             }
         }
     }
 
-    private synchronized Member[] due() {
-        int quiet = size - attending;
-        int step = (quiet + ROUND - 1) / ROUND;
-        int from = visited < quiet ? visited : 0;
-        int to = Math.min(from + step, quiet);
-        visited = to < quiet ? to : 0;
-        Member[] due = Arrays.copyOf(members, attending + to - from);
-        System.arraycopy(members, attending + from, due, attending, to - from);
-        return due;
+    private void visit(Member connection, long now) {
+        boolean attends = true;
+        try {
+            attends = connection.tick(now);
+        } catch (RuntimeException | Error e) {
+            LOG.debug("a connection is looked at again at the next tick", e);
+        }
+        if (attends) {
+            attend(connection);
+        } else if (connection.visits > 0) {
+            synchronized (this) {
+                connection.visits--;
+            }
+        }
     }
 }

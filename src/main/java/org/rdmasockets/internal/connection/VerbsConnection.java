@@ -31,7 +31,7 @@ import org.rdmasockets.verbs.VerbsException;
  * set-up pool waits, bounded, until the peer has it all, and tears down. A connection whose peer has gone fails, and is
  * torn down when it is closed.
  */
-public final class VerbsConnection extends ConnectionRegistry.Member implements ConnectionHandler {
+public final class VerbsConnection extends ConnectionRegistry.Member implements ConnectionHandler, Runnable {
     private static final Log LOG = new Log(VerbsConnection.class);
     /** So often a connection that ends tries to take in what came for it. */
     private static final int MOST_FAILURES = 1_000;
@@ -264,20 +264,15 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
      * throw. If there is no memory for that, either, tries again: the next operation must not find this half done.
      */
     public Error spoiled(Error e) {
-        for (int tries = 1; !spoil() && tries < LibraryThreads.MOST_TRIES; tries++) {
-            LibraryThreads.pause();
-        }
+        LibraryThreads.insist(this);
         return e;
     }
 
-    private boolean spoil() {
-        try {
-            protocol.fail(false, "an operation on this connection was cut short by an Error");
-            end();
-            return true;
-        } catch (OutOfMemoryError e) {
-            return false;
-        }
+    /** Does what {@link #spoiled} has to; not for others. A task by itself, since without memory none can be made. */
+    @Override
+    public void run() {
+        protocol.fail(false, "an operation on this connection was cut short by an Error");
+        end();
     }
 
     /** Protocol lock held, after something may have been posted: starts the clock of the oldest send. */

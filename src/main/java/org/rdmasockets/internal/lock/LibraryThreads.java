@@ -73,6 +73,19 @@ public final class LibraryThreads {
      * takes memory, too. A task that has run for a second has all its tries again.
      */
     public static void insist(Runnable task) {
+        insist(task, null);
+    }
+
+    /**
+     * Closes what no other thread will close, as {@link #insist} does a task, and without memory for one. Its close is
+     * to go on where it was cut short, and throws no checked exception.
+     */
+    public static void close(AutoCloseable closing) {
+        insist(null, closing);
+    }
+
+    /** Does one of the two, the other is null: to make a task of a close takes memory. */
+    private static void insist(Runnable task, AutoCloseable closing) {
         int tries = 0;
         long began = System.nanoTime();
         while (true) {
@@ -82,31 +95,15 @@ public final class LibraryThreads {
                     pause();
                     began = System.nanoTime();
                 }
-                task.run();
+                if (task != null) {
+                    task.run();
+                } else {
+                    closing.close();
+                }
                 return;
             } catch (OutOfMemoryError e) {
                 tries++;
                 if (tries > MOST_TRIES) {
-                    throw e;
-                }
-            }
-        }
-    }
-
-    /**
-     * Closes what no other thread will close, as {@link #insist} does a task, and without memory for one. Its close is
-     * to go on where it was cut short, and throws no checked exception.
-     */
-    public static void close(AutoCloseable closing) {
-        for (int tries = 0;; tries++) {
-            try {
-                if (tries > 0) {
-                    pause();
-                }
-                closing.close();
-                return;
-            } catch (OutOfMemoryError e) {
-                if (tries == MOST_TRIES) {
                     throw e;
                 }
             } catch (RuntimeException e) {

@@ -179,11 +179,8 @@ final class MessageSender {
             request.inline();
         }
         // On iWARP each is signalled: none may be unsignalled.
-        if (kind != WorkRequestId.DATA || unsignalled >= mostUnsignalled
-                || unsignalledBytes + kept >= ring.capacity / SIGNAL_PART) {
-            request.signalled();
-        }
-        return post(kind, kept);
+        return post(kind, kept, kind != WorkRequestId.DATA || unsignalled >= mostUnsignalled
+                || unsignalledBytes + kept >= ring.capacity / SIGNAL_PART);
     }
 
     /** Whether the last request may be outstanding, and no request that was posted will show that it completed. */
@@ -196,14 +193,14 @@ final class MessageSender {
         if (!immediateData) {
             return send(kind, message);
         }
-        request.write(WorkRequestId.of(idBase, kind, head), 0, 0).immediate(message).signalled();
-        return post(kind, 0);
+        request.write(WorkRequestId.of(idBase, kind, head), 0, 0).immediate(message);
+        return post(kind, 0, true);
     }
 
     /** Posts a write of nothing, invisible to the peer, but its device must answer: POSTED or an error number. */
     int postKeepalive() {
-        request.write(WorkRequestId.of(idBase, WorkRequestId.KEEPALIVE, head), 0, 0).signalled();
-        return post(WorkRequestId.KEEPALIVE, 0);
+        request.write(WorkRequestId.of(idBase, WorkRequestId.KEEPALIVE, head), 0, 0);
+        return post(WorkRequestId.KEEPALIVE, 0, true);
     }
 
     /** In our own byte order: iWARP ends of different order do not understand each other, which start() refuses. */
@@ -215,17 +212,19 @@ final class MessageSender {
 
     private int send(int kind, int message) {
         long offset = stage(message);
-        request.send(WorkRequestId.of(idBase, kind, head)).add(stage.region, offset, ImmediateData.BYTES).signalled();
+        request.send(WorkRequestId.of(idBase, kind, head)).add(stage.region, offset, ImmediateData.BYTES);
         if (isInline(ImmediateData.BYTES)) {
             request.inline();
         }
-        return post(kind, 0);
+        return post(kind, 0, true);
     }
 
-    private int post(int kind, int kept) {
+    private int post(int kind, int kept, boolean signalled) {
         assert outstanding < maxSends;
+        if (signalled) {
+            request.signalled();
+        }
         int error = queuePair.postSend(request);
-        boolean signalled = request.isSignalled();
         if (ring.copiesAtPost) {
             request.clear(); // it may hold an array of the application
         }

@@ -205,35 +205,36 @@ final class RemotePeer implements Peer, ConnectionPeer {
 
     @Override
     public int tell(PendingSend notice, int messages) {
-        int status = alive ? tellAlive(notice, messages) : Status.RETRY_EXCEEDED;
-        if (locked) {
-            endWrite();
-        }
-        return status;
-    }
-
-    private int tellAlive(PendingSend notice, int messages) {
-        if (notice.joining && notice.inlineTarget == null && openPosition >= 0 && joinLast(notice)) {
-            return Status.SUCCESS;
-        }
-        if (posted - consumed <= 0 && notice.sentBytes == 0 && !findsReceive()) {
-            end.resumeLater(queuePair.sendQueue);
-            slot.starve();
-            if (!findsReceive()) {
-                askForReceives(messages);
-                return Status.NOT_READY;
+        try {
+            if (!alive) {
+                return Status.RETRY_EXCEEDED;
+            }
+            if (notice.joining && notice.inlineTarget == null && openPosition >= 0 && joinLast(notice)) {
+                return Status.SUCCESS;
+            }
+            if (posted - consumed <= 0 && notice.sentBytes == 0 && !findsReceive()) {
+                end.resumeLater(queuePair.sendQueue);
+                slot.starve();
+                if (!findsReceive()) {
+                    askForReceives(messages);
+                    return Status.NOT_READY;
+                }
+            }
+            int status = publish(notice);
+            if (status == Status.NO_ROOM) {
+                end.resumeLater(queuePair.sendQueue);
+                status = publish(notice);
+            }
+            if (status == Status.SUCCESS) {
+                consumed++;
+            }
+            writer.notifyPeerMapped();
+            return status;
+        } finally {
+            if (locked) {
+                endWrite();
             }
         }
-        int status = publish(notice);
-        if (status == Status.NO_ROOM) {
-            end.resumeLater(queuePair.sendQueue);
-            status = publish(notice);
-        }
-        if (status == Status.SUCCESS) {
-            consumed++;
-        }
-        writer.notifyPeerMapped();
-        return status;
     }
 
     /** Looks whether the other side has a receive; it would cost it and us a line of memory each time. */

@@ -416,7 +416,20 @@ public final class RdmaSocketImpl extends SocketImpl {
                 return other.readInTurn(b, off, len);
             }
             Objects.checkFromIndexSize(off, len, b.length);
-            return len == 0 ? 0 : RdmaSocketImpl.this.read(b, off, len);
+            if (len == 0 || ended) {
+                return len == 0 ? 0 : -1;
+            }
+            long deadlineNanos = beginRead();
+            try {
+                Connection connected = readable();
+                int count = connected == null ? -1 : connected.read(b, off, len, deadlineNanos);
+                if (count < 0) {
+                    ended = true;
+                }
+                return count;
+            } finally {
+                endRead();
+            }
         }
 
         @Override
@@ -446,31 +459,18 @@ public final class RdmaSocketImpl extends SocketImpl {
             }
             Objects.checkFromIndexSize(off, len, b.length);
             if (len > 0) {
-                RdmaSocketImpl.this.write(b, off, len);
+                beginWrite();
+                try {
+                    connection().write(b, off, len);
+                } finally {
+                    endWrite();
+                }
             }
         }
 
         @Override
         public void close() {
             RdmaSocketImpl.this.close();
-        }
-    }
-
-    /** Reads what is there, waiting for the first byte, and for other readers; -1 at the end of the stream. */
-    int read(byte[] b, int off, int len) throws IOException {
-        if (ended) {
-            return -1;
-        }
-        long deadlineNanos = beginRead();
-        try {
-            Connection connected = readable();
-            int count = connected == null ? -1 : connected.read(b, off, len, deadlineNanos);
-            if (count < 0) {
-                ended = true;
-            }
-            return count;
-        } finally {
-            endRead();
         }
     }
 
@@ -506,16 +506,6 @@ public final class RdmaSocketImpl extends SocketImpl {
     void endRead() {
         readTurn.unlock();
         Reference.reachabilityFence(this); // or the cleaner could close the connection during the read
-    }
-
-    /** Writes, waiting until everything is taken, and for other writers. */
-    void write(byte[] b, int off, int len) throws IOException {
-        beginWrite();
-        try {
-            connection().write(b, off, len);
-        } finally {
-            endWrite();
-        }
     }
 
     /** Takes the turn to write, until {@link #endWrite}. */

@@ -9,10 +9,5 @@ public enum ConnectionRole {
     /** Connects. */
     ACTIVE,
     /** Accepts. */
-    PASSIVE;
-
-    /** The side of the peer. */
-    ConnectionRole other() {
-        return this == ACTIVE ? PASSIVE : ACTIVE;
-    }
+    PASSIVE
 }

@@ -82,8 +82,10 @@ class ConnectionRegistryTest {
         Visited one = add(1).getFirst();
         tick(1);
         one.busy = true;
-        roster.tick(now);
-        assertTrue(one.attending);
+        tick(1);
+        one.busy = false;
+        tick(3);
+        assertEquals(2 + 2, one.visits);
     }
 
     @Test
