@@ -10,7 +10,7 @@ import org.rdmasockets.internal.lock.LibraryThreads;
  * One call, at either end of a connection: what has arrived of it, what may be sent, how it ended. The methods that
  * wait have a deadline of the caller's; any thread may call anything, one at a time may receive.
  */
-public final class CallStream {
+public final class CallStream implements Runnable {
     /** To wait for: a message, or the end of messages. */
     public static final int INPUT = 0;
     /** To wait for: the peer's headers, or what comes after them. */
@@ -269,6 +269,12 @@ public final class CallStream {
         return true;
     }
 
+    /** Does what {@link #signal} does; not for others. A task by itself, since without memory none can be made. */
+    @Override
+    public void run() {
+        signal();
+    }
+
     /** Tells waiting threads and the listener that something has changed. Without locks. */
     void signal() {
         receiver.signal();
@@ -497,7 +503,7 @@ public final class CallStream {
                 connection.fail(UNTOLD);
             }
             if (first) {
-                LibraryThreads.insist(this::signal);
+                LibraryThreads.insist(this);
             }
         }
     }
