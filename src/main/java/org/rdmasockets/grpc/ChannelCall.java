@@ -192,7 +192,6 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private void ask(CallCredentials credentials, Metadata more) {
         String own = options.getAuthority();
         String authority = own == null ? channel.authority() : own;
-        AtomicBoolean told = new AtomicBoolean();
         try {
             credentials.applyRequestMetadata(new CallCredentials.RequestInfo() {
                 @Override
@@ -219,37 +218,46 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                 public Attributes getTransportAttrs() {
                     return Attributes.EMPTY;
                 }
-            }, channel.settings.executor(), new CallCredentials.MetadataApplier() {
-                @Override
-                public void apply(Metadata credential) {
-                    once();
-                    try {
-                        more.merge(credential);
-                        mayBegin(more);
-                    } catch (RuntimeException | Error e) { // the channel waits for its end
-                        endBy("", e);
-                    }
-                }
-
-                @Override
-                public void fail(Status status) {
-                    if (status.isOk()) {
-                        throw new IllegalArgumentException("Cannot fail with OK status");
-                    }
-                    once();
-                    end(status);
-                }
-
-                /** A second one would make the call again. */
-                private void once() {
-                    if (!told.compareAndSet(false, true)) {
-                        throw new IllegalStateException("apply() or fail() already called");
-                    }
-                }
-            });
+            }, channel.settings.executor(), new Applier(more));
         } catch (RuntimeException e) {
             end(Status.UNAUTHENTICATED.withDescription("Credentials should use fail() instead of throwing exceptions")
                     .withCause(e));
+        }
+    }
+
+    /** Takes what credentials say, once: a second time would make the call again. */
+    private final class Applier extends CallCredentials.MetadataApplier {
+        private final AtomicBoolean told = new AtomicBoolean();
+        private final Metadata more;
+
+        Applier(Metadata more) {
+            this.more = more;
+        }
+
+        @Override
+        public void apply(Metadata credential) {
+            once();
+            try {
+                more.merge(credential);
+                mayBegin(more);
+            } catch (RuntimeException | Error e) { // the channel waits for its end
+                endBy("", e);
+            }
+        }
+
+        @Override
+        public void fail(Status status) {
+            if (status.isOk()) {
+                throw new IllegalArgumentException("Cannot fail with OK status");
+            }
+            once();
+            end(status);
+        }
+
+        private void once() {
+            if (!told.compareAndSet(false, true)) {
+                throw new IllegalStateException("apply() or fail() already called");
+            }
         }
     }
 
