@@ -19,8 +19,11 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Locale;
+import java.util.Objects;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.internal.lock.LibraryThreads;
@@ -54,7 +57,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private final Thread maker;
     private final SerialTask task;
     private final Runnable endForWant = this::endForWant;
-    private final Runnable telling = this::news;
+    private final Runnable newsTask = this::news;
     private final AtomicLong requested = new AtomicLong();
     private final Context.CancellationListener cancellation = this::contextCancelled;
     /** Set by start. */
@@ -75,6 +78,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private Decompressor decompressor;
     private volatile boolean toldReady;
     private boolean answered;
+    /** The end's words if the listener throws now; they are gRPC's. */
+    private String telling = "the call has failed";
     /** The error that has ended the call here; null while there is none. */
     private Throwable failing;
     /** How it has ended, once it is over; the listener is told once. */
@@ -85,6 +90,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     /** The status with which {@link #end} cuts the call short; null while it has not. */
     private volatile Status cut;
+    /** Whether the application has cancelled it. */
+    private volatile boolean cancelled;
     private volatile RpcClientCall stream;
     private volatile RpcPending pending;
     /** The thread that waits for a connection, a place or room to begin the call; null for none. */
@@ -123,7 +130,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (listener != null || cut != null) {
             throw new IllegalStateException(listener == null ? "call was cancelled" : "Already started");
         }
-        tracers = Tracers.of(options, more);
+        tracers = Tracers.of(options, Objects.requireNonNull(more, "headers"));
         listener = told;
         Status refused = refusal();
         if (refused != null || !channel.begins(this)) {
@@ -211,31 +218,52 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                 public Attributes getTransportAttrs() {
                     return Attributes.EMPTY;
                 }
-            }, channel.settings.executor(), new CallCredentials.MetadataApplier() {
-                @Override
-                public void apply(Metadata credential) {
-                    try {
-                        more.merge(credential);
-                        mayBegin(more);
-                    } catch (RuntimeException | Error e) { // the channel waits for its end
-                        endBy("", e);
-                    }
-                }
-
-                @Override
-                public void fail(Status status) {
-                    end(status);
-                }
-            });
+            }, channel.settings.executor(), new Applier(more));
         } catch (RuntimeException e) {
             end(Status.UNAUTHENTICATED.withDescription("Credentials should use fail() instead of throwing exceptions")
                     .withCause(e));
         }
     }
 
+    /** Takes what credentials say, once: a second time would make the call again. */
+    private final class Applier extends CallCredentials.MetadataApplier {
+        private final AtomicBoolean told = new AtomicBoolean();
+        private final Metadata more;
+
+        Applier(Metadata more) {
+            this.more = more;
+        }
+
+        @Override
+        public void apply(Metadata credential) {
+            once();
+            try {
+                more.merge(credential);
+                mayBegin(more);
+            } catch (RuntimeException | Error e) { // the channel waits for its end
+                endBy("", e);
+            }
+        }
+
+        @Override
+        public void fail(Status status) {
+            if (status.isOk()) {
+                throw new IllegalArgumentException("Cannot fail with OK status");
+            }
+            once();
+            end(status);
+        }
+
+        private void once() {
+            if (!told.compareAndSet(false, true)) {
+                throw new IllegalStateException("apply() or fail() already called");
+            }
+        }
+    }
+
     private void mayBegin(Metadata more) {
         try {
-            more.discardAll(Compression.ENCODING);
+            Encoding.RESERVED.forEach(more::discardAll);
             if (compressor != null) {
                 more.put(Compression.ENCODING, compressor.getMessageEncoding());
             }
@@ -289,7 +317,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                 beginner = null; // nothing interrupts this thread any more
             }
             Thread.interrupted();
-            LibraryThreads.insist(telling);
+            LibraryThreads.insist(newsTask);
         }
     }
 
@@ -445,16 +473,21 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (messages < 0) {
             throw new IllegalArgumentException("a negative number of messages: " + messages);
         }
+        if (listener == null) {
+            throw new IllegalStateException("Not started");
+        }
         requested.addAndGet(messages);
-        if (listener != null && (!unary || collected)) {
+        if (!unary || collected) {
             news();
         }
     }
 
     @Override
     public void cancel(String message, Throwable cause) {
+        cancelled = true;
         Status status = Status.CANCELLED.withDescription(message == null ? "Call cancelled without message" : message);
-        end(cause == null ? status : status.withCause(cause));
+        end(status.withCause(cause != null || message != null ? cause
+                : new CancellationException("Cancelled without a message or cause")));
     }
 
     /** The call ends so, unless it has ended. Any thread. */
@@ -490,6 +523,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private void checkOpen() {
         if (listener == null) {
             throw new IllegalStateException("Not started");
+        }
+        if (cancelled) {
+            throw new IllegalStateException("call was cancelled");
         }
         synchronized (outbox) {
             if (halfClosed) {
@@ -662,7 +698,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         try {
             if (failing != null && !over) { // the listener failed, or what came is damaged or too long
                 end(failing instanceof StatusException damage ? damage.getStatus()
-                        : Status.CANCELLED.withDescription("the call's listener has failed").withCause(failing));
+                        : Status.CANCELLED.withDescription(telling).withCause(failing));
                 close(cut, new Metadata());
             } else if (over && !closeTold) { // an Error has cut that short
                 tellClose();
@@ -685,6 +721,10 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             return false;
         }
         if (failure != null) {
+            RpcMetadata sent = made.headers();
+            if (!headersTold && !sent.entries().isEmpty()) {
+                tellHeaders(sent);
+            }
             closeBy(whatWasFirst(Encoding.status(failure)), failure.trailers());
             return false;
         }
@@ -743,6 +783,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
         if (!toldReady && isReady()) {
             toldReady = true;
+            telling = "Failed to call onReady.";
             listener.onReady();
             return true;
         }
@@ -760,6 +801,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             }
         }
         tracers.headersCame(told);
+        telling = "Failed to read headers";
         listener.onHeaders(told);
     }
 
@@ -774,6 +816,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         byte[] message = decompressor == null ? arrived
                 : Compression.unpack(arrived, decompressor, Math.min(most, channel.settings.maxMessage()));
         tracers.received(arrived.length, message.length);
+        telling = "Failed to read message.";
         listener.onMessage(method.parseResponse(Encoding.message(message)));
     }
 
@@ -811,9 +854,10 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
     }
 
-    /** Whether anything of it was sent; a server that refuses it then says so. */
+    /** Whether the server may have begun it: not if nothing of it was sent, or the server has refused it. */
     boolean isBegun() {
-        return stream != null || pending != null;
+        RpcClientCall open = stream;
+        return open == null ? pending != null : !open.isRefused();
     }
 
     @Override

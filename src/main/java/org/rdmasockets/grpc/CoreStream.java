@@ -139,8 +139,12 @@ final class CoreStream implements ClientStream {
 
             @Override
             public void onClose(Status status, Metadata trailers) {
+                boolean begun = made.isBegun();
                 try {
-                    listener.closed(status, made.isBegun() ? ClientStreamListener.RpcProgress.PROCESSED
+                    if (!begun) {
+                        end(); // gRPC makes it again at once, and not here if the server leaves
+                    }
+                    listener.closed(status, begun ? ClientStreamListener.RpcProgress.PROCESSED
                             : ClientStreamListener.RpcProgress.REFUSED, trailers);
                 } finally {
                     end();

@@ -7,17 +7,24 @@ import io.grpc.StatusException;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.log.LimitedLog;
+import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.rpc.RpcException;
 import org.rdmasockets.rpc.RpcMetadata;
 import org.rdmasockets.internal.rpc.call.Frame;
 
 /** Messages, metadata and status of gRPC as those of {@code org.rdmasockets.rpc}, and back. */
 final class Encoding {
+    private static final LimitedLog FAILURES = new LimitedLog(new Log(Encoding.class));
     /** Entries that no metadata of an application can have. */
     static final String AUTHORITY = ":authority";
     /** How many entries the headers of most calls have: that, and the next. */
@@ -27,6 +34,14 @@ final class Encoding {
             Metadata.Key.of("user-agent", Metadata.ASCII_STRING_MARSHALLER);
     /** The rest of a call's deadline when the call reaches its server. */
     static final Metadata.Key<String> TIMEOUT = Metadata.Key.of("grpc-timeout", Metadata.ASCII_STRING_MARSHALLER);
+    /** Headers that a channel sets, and no call. */
+    static final List<Metadata.Key<String>> RESERVED = List.of(Compression.ENCODING, TIMEOUT, USER_AGENT,
+            Metadata.Key.of("content-type", Metadata.ASCII_STRING_MARSHALLER),
+            Metadata.Key.of("te", Metadata.ASCII_STRING_MARSHALLER));
+    /** Trailers that a server sets by the status alone. */
+    static final List<Metadata.Key<String>> STATUS = List.of(
+            Metadata.Key.of("grpc-status", Metadata.ASCII_STRING_MARSHALLER),
+            Metadata.Key.of("grpc-message", Metadata.ASCII_STRING_MARSHALLER));
     private static final long MOST_TIMEOUT = 100_000_000;
     /** The one that runs what it is given at once. */
     static final Executor DIRECT = Runnable::run;
@@ -52,6 +67,26 @@ final class Encoding {
     /** The refusal of a setting that has no meaning over RDMA. */
     static UnsupportedOperationException refused(String why) {
         return new UnsupportedOperationException(why);
+    }
+
+    /** Refuses a time of a builder that is none. */
+    static void longerThanNothing(long value, TimeUnit unit) {
+        Objects.requireNonNull(unit);
+        if (value <= 0) {
+            throw new IllegalArgumentException("the time has to be longer than nothing, not " + value + " " + unit);
+        }
+    }
+
+    /** Refuses an authority that is none. */
+    static String authority(String name) {
+        try {
+            if (new URI(null, name, null, null, null).getAuthority() != null) {
+                return name;
+            }
+        } catch (URISyntaxException e) {
+            throw new IllegalArgumentException("Invalid authority: " + name, e);
+        }
+        throw new IllegalArgumentException("Invalid authority: " + name);
     }
 
     /** The bytes of metadata that this end takes: no more than travel. */
@@ -132,11 +167,26 @@ final class Encoding {
                 }
             } else {
                 for (String value : metadata.getAll(Metadata.Key.of(key, Metadata.ASCII_STRING_MARSHALLER))) {
-                    entries.add(entry(key, value));
+                    RpcMetadata.Entry text = entry(key, value);
+                    if (isPrintable(text.value())) {
+                        entries.add(text);
+                    } else {
+                        FAILURES.warn("metadata {} are left out: their value is not printable ASCII", key);
+                    }
                 }
             }
         }
         return RpcMetadata.of(entries);
+    }
+
+    /** A line feed, say, could be a line of its own in the peer's log. */
+    private static boolean isPrintable(byte[] text) {
+        for (byte one : text) {
+            if (one < ' ' || one > '~') {
+                return false;
+            }
+        }
+        return true;
     }
 
     static RpcMetadata.Entry entry(String key, String value) {

@@ -258,6 +258,13 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
         }
     }
 
+    /** Calls that run go on; the next one connects anew. */
+    @Override
+    public void enterIdle() {
+        client.disconnect();
+        getState(false);
+    }
+
     @Override
     public ManagedChannel shutdown() {
         shutdown = true;

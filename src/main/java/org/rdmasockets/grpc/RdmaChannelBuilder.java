@@ -92,7 +92,8 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
      * @throws IllegalArgumentException if it is anything else
      */
     public static RdmaChannelBuilder forTarget(String target) {
-        String place = target.replaceFirst("^(rdma|dns):(///)?", "");
+        // Brackets have no place in the path of a URI, which gRPC's own look for a transport wants.
+        String place = target.replaceFirst("^(?i:rdma|dns):(///)?", "").replace("%5B", "[").replace("%5D", "]");
         if (place.equals(target) && target.matches("[a-z][a-z0-9+.-]*:/.*")) {
             return new RdmaChannelBuilder(target, null);
         }
@@ -199,7 +200,7 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
 
     @Override
     public RdmaChannelBuilder overrideAuthority(String name) {
-        authority = Objects.requireNonNull(name);
+        authority = Encoding.authority(name);
         both.add(builder -> builder.overrideAuthority(name));
         return this;
     }
@@ -327,12 +328,14 @@ public final class RdmaChannelBuilder extends ManagedChannelBuilder<RdmaChannelB
     /** Without effect: a connection finds out by itself, and without calls, too, that its server has ended. */
     @Override
     public RdmaChannelBuilder keepAliveTime(long value, TimeUnit unit) {
+        Encoding.longerThanNothing(value, unit);
         return this;
     }
 
     /** Without effect, as {@link #keepAliveTime}. */
     @Override
     public RdmaChannelBuilder keepAliveTimeout(long value, TimeUnit unit) {
+        Encoding.longerThanNothing(value, unit);
         return this;
     }
 

@@ -137,7 +137,7 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
         return new CallMethod.Begun(begins, method.getType().clientSendsOneMessage());
     }
 
-    /** A call of a method that is not there: tracers are to hear of it. */
+    /** A call of a method that is not there: its client hears so in gRPC's words, and tracers, too. */
     private void unknown(CallStream stream) throws StatusException {
         Tracers tracers = Tracers.NONE;
         Status status = Status.UNIMPLEMENTED.withDescription("Method not found: " + stream.method());
@@ -157,7 +157,7 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
             ServerMethodDefinition<?, ?> definition = known.fallback().lookupMethod(name, null);
             method = definition == null ? null : intercepted(definition);
         }
-        return method == null && !serving.tracers().isEmpty() ? new CallMethod.Begun(this::unknown, false) : method;
+        return method == null ? new CallMethod.Begun(this::unknown, false) : method;
     }
 
     @Override

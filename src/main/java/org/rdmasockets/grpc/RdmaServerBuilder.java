@@ -224,9 +224,7 @@ public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
     }
 
     private static long nanos(long value, TimeUnit unit) {
-        if (value <= 0) {
-            throw new IllegalArgumentException("the time has to be longer than nothing, not " + value + " " + unit);
-        }
+        Encoding.longerThanNothing(value, unit);
         long nanos = unit.toNanos(value);
         return nanos > Long.MAX_VALUE / 4 ? Long.MAX_VALUE : nanos;
     }
@@ -255,18 +253,21 @@ public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
     /** Without effect: a connection finds out by itself, and without calls, too, that its client has gone. */
     @Override
     public RdmaServerBuilder keepAliveTime(long value, TimeUnit unit) {
+        Encoding.longerThanNothing(value, unit);
         return this;
     }
 
     /** Without effect, as {@link #keepAliveTime}. */
     @Override
     public RdmaServerBuilder keepAliveTimeout(long value, TimeUnit unit) {
+        Encoding.longerThanNothing(value, unit);
         return this;
     }
 
     /** Any rate is permitted, whatever this says. */
     @Override
     public RdmaServerBuilder permitKeepAliveTime(long value, TimeUnit unit) {
+        Encoding.longerThanNothing(value == 0 ? 1 : value, unit);
         return this;
     }
 

@@ -24,6 +24,9 @@ final class SerialTask {
     /** It does not throw: an executor is not to take an exception of the body for a refusal of its own. */
     private final Runnable work = LibraryThreads.insisting(rounds, this::failed);
     private final Runnable elsewhere = this::runElsewhere;
+    private final Runnable tellRefusal = this::tellRefusal;
+    /** The refusal that is to be told. */
+    private RuntimeException refusal;
 
     SerialTask(Executor executor, Runnable body, Consumer<RuntimeException> refused) {
         this.executor = executor;
@@ -45,13 +48,20 @@ final class SerialTask {
             executor.execute(work);
         } catch (RuntimeException e) { // it takes no more
             if (refused != null) {
-                refused.accept(e);
+                refusal = e;
+                moved = true; // until it is told: the body runs nowhere meanwhile
+                LibraryThreads.insist(tellRefusal);
             } else {
                 startElsewhere();
             }
         } catch (Error e) { // it has no thread
             startElsewhere();
         }
+    }
+
+    private void tellRefusal() {
+        refused.accept(refusal);
+        moved = false;
     }
 
     private void startElsewhere() {

@@ -14,7 +14,6 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
 import io.grpc.StatusException;
-import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Arrays;
@@ -357,7 +356,6 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
                 message = Compression.unpack(arrived, decompressor, serving.maxMessage());
             } catch (StatusException e) {
                 fail(e, e.getStatus());
-                listener.onCancel();
                 return false;
             }
         }
@@ -407,14 +405,26 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
             serving.failures().warn("{} of {} failed", method.getFullMethodName(), stream.carrier().remoteAddress(),
                     failure);
         }
-        Metadata more = failure instanceof StatusRuntimeException known ? known.getTrailers() : null;
-        end(status, listener == null || more == null ? new Metadata() : more, true);
+        end(status, new Metadata(), true);
         if (stream.code() >= 0 && !over) {
+            endFailed();
+        }
+    }
+
+    /** The listener hears of the end, too, whatever it has thrown before: it may have something to free. */
+    private void endFailed() {
+        if (listener == null) {
             over = true;
             traceEnd(endStatus());
-            if (context != null) {
-                context.cancel(failure);
-            }
+            return;
+        }
+        Context previous = context.attach();
+        try {
+            endCall();
+        } catch (Throwable e) {
+            serving.failures().warn("a listener of {} has failed at its end", method.getFullMethodName(), e);
+        } finally {
+            context.detach(previous);
         }
     }
 
@@ -506,6 +516,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
                     }
                     end = status;
                     answer = status.isOk() ? answer : null;
+                    Encoding.STATUS.forEach(more::discardAll);
                     trailers = Encoding.metadata(List.of(), more).encode();
                 }
             } catch (IllegalArgumentException e) {

@@ -652,6 +652,18 @@ public final class RpcClient implements AutoCloseable {
         return Optional.ofNullable(current).map(connection -> connection.carrier().remoteAddress());
     }
 
+    /**
+     * Lets the present connection end when its calls have; the next call makes another one. Does nothing without a
+     * connection, and does not wait.
+     */
+    public void disconnect() {
+        StackRoom.ensure();
+        ClientConnection connection = current;
+        if (connection != null) {
+            connection.leave();
+        }
+    }
+
     /** Ends the connection and all calls. Idempotent. */
     @Override
     public void close() {

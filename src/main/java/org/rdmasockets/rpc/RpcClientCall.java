@@ -127,6 +127,16 @@ public final class RpcClientCall implements AutoCloseable {
     }
 
     /**
+     * Tells whether the call has ended before it began: the server has refused it, as one does that shuts down, or has
+     * not got it. It may be made again, whatever its method does.
+     *
+     * @return false while it goes on, and when its method may have run
+     */
+    public boolean isRefused() {
+        return stream.code() >= 0 && stream.isNotBegun();
+    }
+
+    /**
      * Tells whether the server takes a request now, so that {@link #send} does not wait.
      *
      * @return false if it has not taken what was sent before, and when nothing can be sent any more

@@ -2,6 +2,7 @@ package org.rdmasockets.grpc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
@@ -23,6 +24,8 @@ import io.grpc.testing.integration.Messages.StreamingOutputCallResponse;
 import io.grpc.testing.integration.TestServiceGrpc;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
@@ -140,6 +143,49 @@ class CallbacksTest {
             seen++;
         }
         assertEquals(answers, seen);
+    }
+
+    /** Of both ends, on whatever thread a callback runs. */
+    @Test
+    void callbacksHaveTheContextClassLoaderOfTheirBuilder() throws Exception {
+        CompletableFuture<ClassLoader> atServer = new CompletableFuture<>();
+        CompletableFuture<ClassLoader> atClient = new CompletableFuture<>();
+        ClassLoader own = new URLClassLoader(new URL[0]);
+        Thread me = Thread.currentThread();
+        ClassLoader before = me.getContextClassLoader();
+        me.setContextClassLoader(own);
+        try {
+            serve(new TestServiceGrpc.TestServiceImplBase() {
+                @Override
+                public void streamingOutputCall(StreamingOutputCallRequest request,
+                        StreamObserver<StreamingOutputCallResponse> answers) {
+                    atServer.complete(Thread.currentThread().getContextClassLoader());
+                    answers.onCompleted();
+                }
+            }, null);
+            channel = channel().build();
+        } finally {
+            me.setContextClassLoader(before);
+        }
+        TestServiceGrpc.newStub(channel).streamingOutputCall(StreamingOutputCallRequest.getDefaultInstance(),
+                new StreamObserver<>() {
+                    @Override
+                    public void onNext(StreamingOutputCallResponse answer) {
+                        // None comes.
+                    }
+
+                    @Override
+                    public void onError(Throwable failure) {
+                        atClient.completeExceptionally(failure);
+                    }
+
+                    @Override
+                    public void onCompleted() {
+                        atClient.complete(Thread.currentThread().getContextClassLoader());
+                    }
+                });
+        assertSame(own, get(atServer));
+        assertSame(own, get(atClient));
     }
 
     /** It would hold up all calls that wait for the connection. */

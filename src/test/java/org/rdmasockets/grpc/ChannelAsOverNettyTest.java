@@ -8,15 +8,21 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.ConnectivityState;
 import io.grpc.Context;
+import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
 import io.grpc.Server;
 import io.grpc.ServerBuilder;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
 import io.grpc.testing.integration.EmptyProtos.Empty;
 import io.grpc.testing.integration.Messages.SimpleRequest;
@@ -40,6 +46,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -290,6 +297,90 @@ class ChannelAsOverNettyTest {
                 return true;
             });
         }
+    }
+
+    /** Also one that has calls still, and so its port. */
+    @Test
+    void aServerThatIsShutDownRefusesOthersAtOnce() throws Exception {
+        Server server = serve(0);
+        ManagedChannel busy = channel(server.getPort());
+        End<StreamingOutputCallResponse> stream = new End<>();
+        StreamObserver<?> requests = TestServiceGrpc.newStub(busy).fullDuplexCall(stream);
+        Await.until("the call runs", () -> begun.get() == 1);
+        server.shutdown();
+        ManagedChannel other = channel(server.getPort());
+        assertEquals(Status.Code.UNAVAILABLE, assertThrows(StatusRuntimeException.class, () -> TestServiceGrpc
+                .newBlockingStub(other).withDeadlineAfter(HANG_SECONDS, TimeUnit.SECONDS)
+                .emptyCall(Empty.getDefaultInstance())).getStatus().getCode());
+        requests.onCompleted();
+        assertEquals(Status.Code.OK, stream.get().getCode());
+    }
+
+    @Test
+    void aChannelThatEntersIdleLetsItsCallsEnd() throws Exception {
+        ManagedChannel channel = idle(serve(0).getPort());
+        End<StreamingOutputCallResponse> stream = new End<>();
+        StreamObserver<?> requests = TestServiceGrpc.newStub(channel).fullDuplexCall(stream);
+        Await.until("the call runs", () -> begun.get() == 1);
+        channel.enterIdle();
+        awaitState(channel, ConnectivityState.IDLE);
+        requests.onCompleted();
+        assertEquals(Status.Code.OK, stream.get().getCode());
+        empty(channel);
+        assertEquals(ConnectivityState.READY, channel.getState(false));
+    }
+
+    /** It may have something to free then. */
+    @Test
+    void aListenerThatThrowsHearsOfTheEnd() throws Exception {
+        AtomicInteger ends = new AtomicInteger();
+        Server server = server(transport, 0).addService(new Half(begun)).intercept(new ServerInterceptor() {
+            @Override
+            public <Q, A> ServerCall.Listener<Q> interceptCall(ServerCall<Q, A> call, Metadata headers,
+                    ServerCallHandler<Q, A> next) {
+                return new SimpleForwardingServerCallListener<>(next.startCall(call, headers)) {
+                    @Override
+                    public void onHalfClose() {
+                        throw new IllegalStateException("says the test");
+                    }
+
+                    @Override
+                    public void onComplete() {
+                        ends.incrementAndGet();
+                    }
+                };
+            }
+        }).build().start();
+        resources.add(server::shutdownNow);
+        ManagedChannel channel = channel(server.getPort());
+        assertEquals(Status.Code.UNKNOWN, codeOf(channel));
+        End<StreamingOutputCallResponse> stream = new End<>();
+        TestServiceGrpc.newStub(channel).fullDuplexCall(stream).onCompleted();
+        assertEquals(Status.Code.UNKNOWN, stream.get().getCode());
+        Await.until("both have heard", () -> ends.get() == 2, ends::get);
+    }
+
+    @Test
+    void headersOfACallThatFailsAreTold() throws Exception {
+        Metadata.Key<String> key = Metadata.Key.of("early", Metadata.ASCII_STRING_MARSHALLER);
+        Server server = server(transport, 0).addService(new Half(begun)).intercept(new ServerInterceptor() {
+            @Override
+            public <Q, A> ServerCall.Listener<Q> interceptCall(ServerCall<Q, A> call, Metadata headers,
+                    ServerCallHandler<Q, A> next) {
+                Metadata early = new Metadata();
+                early.put(key, "word");
+                call.sendHeaders(early);
+                call.close(Status.ABORTED, new Metadata());
+                return new ServerCall.Listener<>() { };
+            }
+        }).build().start();
+        resources.add(server::shutdownNow);
+        AtomicReference<Metadata> headers = new AtomicReference<>();
+        ManagedChannel channel = channel(server.getPort());
+        assertEquals(Status.Code.ABORTED, assertThrows(StatusRuntimeException.class, () -> TestServiceGrpc
+                .newBlockingStub(channel).withInterceptors(MetadataUtils.newCaptureMetadataInterceptor(headers,
+                new AtomicReference<>())).emptyCall(Empty.getDefaultInstance())).getStatus().getCode());
+        assertEquals("word", headers.get().get(key));
     }
 
     @Test

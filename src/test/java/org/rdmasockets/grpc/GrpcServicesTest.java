@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.grpc.CallCredentials;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ClientStreamTracer;
@@ -240,14 +241,97 @@ class GrpcServicesTest {
         assertTrue(sizes.sentPlain.get() > 100_000 && sizes.sentWire.get() < 5_000, () -> "sent " + sizes.sentWire);
         assertTrue(sizes.camePlain.get() > 100_000 && sizes.cameWire.get() < 5_000, () -> "came " + sizes.cameWire);
         // A short message that grows beyond what the server takes.
-        assertEquals(Status.Code.RESOURCE_EXHAUSTED, statusOf(() -> compressing.unaryCall(
-                SimpleRequest.newBuilder().setPayload(TestService.payload(300_000)).build())).getCode());
+        Status bomb = statusOf(() -> compressing.unaryCall(SimpleRequest.newBuilder().setPayload(
+                TestService.payload(64 << 20)).build()));
+        assertEquals(Status.Code.RESOURCE_EXHAUSTED, bomb.getCode());
+        assertEquals("Decompressed gRPC message exceeds maximum size 200000", bomb.getDescription());
+        bomb = statusOf(() -> compressing.withMaxInboundMessageSize(150_000).unaryCall(SimpleRequest.newBuilder()
+                .setResponseSize(64 << 20).build()));
+        assertEquals(Status.Code.RESOURCE_EXHAUSTED, bomb.getCode());
+        assertEquals("Decompressed gRPC message exceeds maximum size 150000", bomb.getDescription());
         assertEquals(Status.Code.INTERNAL, statusOf(() -> stub().withCompression("rar")
                 .unaryCall(SimpleRequest.getDefaultInstance())).getCode());
         Metadata strange = new Metadata();
         strange.put(Metadata.Key.of("grpc-encoding", Metadata.ASCII_STRING_MARSHALLER), "rar");
         assertTrue(stub().withInterceptors(MetadataUtils.newAttachHeadersInterceptor(strange))
                 .unaryCall(SimpleRequest.getDefaultInstance()).isInitialized(), "only a compressor names an encoding");
+    }
+
+    private static final class Twice extends CallCredentials {
+        @Override
+        public void applyRequestMetadata(RequestInfo call, Executor executor, MetadataApplier applier) {
+            assertThrows(IllegalArgumentException.class, () -> applier.fail(Status.OK));
+            applier.apply(new Metadata());
+            assertThrows(IllegalStateException.class, () -> applier.apply(new Metadata()));
+            assertThrows(IllegalStateException.class, () -> applier.fail(Status.ABORTED));
+        }
+    }
+
+    @Test
+    void credentialsThatAreAppliedTwiceMakeOneCall() throws Exception {
+        AtomicInteger handled = new AtomicInteger();
+        start(server().addService(new TestServiceGrpc.TestServiceImplBase() {
+            @Override
+            public void emptyCall(Empty request, StreamObserver<Empty> answers) {
+                handled.incrementAndGet();
+                answers.onNext(request);
+                answers.onCompleted();
+            }
+        }));
+        stub().withCallCredentials(new Twice()).emptyCall(Empty.getDefaultInstance());
+        stub().emptyCall(Empty.getDefaultInstance());
+        assertEquals(2, handled.get());
+    }
+
+    private static Metadata.Key<String> key(String name) {
+        return Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER);
+    }
+
+    /** And a line feed could begin a line in the log of the peer. */
+    @Test
+    void metadataThatAreTheTransportsOwnOrNoTextDoNotTravel() throws Exception {
+        CompletableFuture<Metadata> come = new CompletableFuture<>();
+        start(server().intercept(new ServerInterceptor() {
+            @Override
+            public <Q, A> ServerCall.Listener<Q> interceptCall(ServerCall<Q, A> call, Metadata headers,
+                    ServerCallHandler<Q, A> next) {
+                come.complete(headers);
+                Metadata trailers = new Metadata();
+                trailers.put(key("grpc-status"), "0");
+                trailers.put(key("grpc-message"), "all is well");
+                trailers.put(key("own"), "word");
+                call.close(Status.ABORTED.withDescription("says the test"), trailers);
+                return new ServerCall.Listener<>() { };
+            }
+        }).addService(new TestService()));
+        Metadata more = new Metadata();
+        more.put(key("grpc-timeout"), "1H");
+        more.put(key("user-agent"), "another");
+        more.put(key("lines"), "one\ntwo");
+        more.put(key("own"), "word");
+        StatusRuntimeException end = assertThrows(StatusRuntimeException.class, () -> TestServiceGrpc.newBlockingStub(
+                channel).withInterceptors(MetadataUtils.newAttachHeadersInterceptor(more))
+                .emptyCall(Empty.getDefaultInstance()));
+        assertEquals(Set.of("own"), end.getTrailers().keys());
+        assertEquals("says the test", end.getStatus().getDescription());
+        Metadata headers = come.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+        assertEquals(Set.of("own", "user-agent"), headers.keys());
+        assertEquals("grpc-java-rdma", headers.get(key("user-agent")));
+    }
+
+    @Test
+    void aCallThatIsUsedWronglySaysSo() throws Exception {
+        start(server().addService(new TestService()));
+        var call = channel.newCall(TestServiceGrpc.getFullDuplexCallMethod(), CallOptions.DEFAULT);
+        assertThrows(IllegalStateException.class, () -> call.request(1));
+        assertThrows(NullPointerException.class, () -> call.start(new ClientCall.Listener<>() { }, null));
+        call.start(new ClientCall.Listener<>() { }, new Metadata());
+        call.cancel(null, null);
+        assertThrows(IllegalStateException.class, () -> call.sendMessage(
+                StreamingOutputCallRequest.getDefaultInstance()));
+        assertThrows(IllegalStateException.class, call::halfClose);
+        assertEquals("Method not found: grpc.health.v1.Health/Check", statusOf(() -> HealthGrpc.newBlockingStub(channel)
+                .check(HealthCheckRequest.getDefaultInstance())).getDescription());
     }
 
     @Test
@@ -428,6 +512,12 @@ class GrpcServicesTest {
     void eachBuilderMethodOfGrpcHasAnAnswerHere() throws Exception {
         assertOwn(ManagedChannelBuilder.class, RdmaChannelBuilder.class);
         assertOwn(ServerBuilder.class, RdmaServerBuilder.class);
+        assertThrows(IllegalArgumentException.class, () -> server().keepAliveTime(0, TimeUnit.SECONDS));
+        assertThrows(IllegalArgumentException.class, () -> server().permitKeepAliveTime(-1, TimeUnit.SECONDS));
+        assertThrows(IllegalArgumentException.class, () -> RdmaChannelBuilder.forAddress("h", 1).keepAliveTimeout(0,
+                TimeUnit.SECONDS));
+        assertThrows(IllegalArgumentException.class, () -> RdmaChannelBuilder.forAddress("h", 1)
+                .overrideAuthority("no [authority"));
         String why = assertThrows(UnsupportedOperationException.class, () -> server().handshakeTimeout(1,
                 TimeUnit.SECONDS)).getMessage();
         assertTrue(why.contains("10 seconds"), why);

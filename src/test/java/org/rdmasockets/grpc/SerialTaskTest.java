@@ -34,6 +34,27 @@ class SerialTaskTest {
         }
     }
 
+    /** Nothing of the application runs on the executor that it has left. */
+    @Test
+    void aBodyWhoseNextExecutorRefusesRunsNoMoreAlthoughThereIsNoMemoryToSaySo() {
+        AtomicInteger runs = new AtomicInteger();
+        AtomicInteger told = new AtomicInteger();
+        SerialTask[] task = new SerialTask[1];
+        task[0] = new SerialTask(Runnable::run, () -> {
+            runs.incrementAndGet();
+            task[0].moveTo(work -> {
+                throw new RejectedExecutionException();
+            });
+        }, e -> {
+            if (told.incrementAndGet() < 3) {
+                throw new OutOfMemoryError("for a moment, says the test");
+            }
+        });
+        task[0].schedule();
+        assertEquals(3, told.get());
+        assertEquals(1, runs.get());
+    }
+
     /** The executor has taken the work: no other thread comes. */
     @Test
     void aBodyThatFindsNoMemoryRunsAgainAndOneThatFailsWithTheNextNews() {

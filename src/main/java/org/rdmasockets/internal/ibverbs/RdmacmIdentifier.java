@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.ibverbs.generated.rdma_addr;
@@ -84,6 +85,7 @@ final class RdmacmIdentifier extends NativeHandle implements ConnectionIdentifie
 
     /** Gives an event, which is acknowledged, to the handler; drops it if this is closed. */
     void deliver(ConnectionEvent event) {
+        StackRoom.ensureSection(); // a close waits for the handler's end, which is told by a call
         ConnectionHandler current;
         synchronized (this) {
             if (isClosedLocked() || handler == null) {

@@ -8,6 +8,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.internal.sharedmemory.link.Link;
@@ -122,6 +123,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
      * {@code Error}, it shall get the event again.
      */
     private boolean dispatch(ConnectionEvent event) {
+        StackRoom.ensureSection(); // a close waits for the handler's end, which is told by a call
         ConnectionHandler current;
         synchronized (this) {
             if (closed || handler == null) {

@@ -433,6 +433,11 @@ public final class ClientConnection extends CallConnection {
         if (frame.kind != Frame.GOAWAY) {
             throw new ProtocolViolation("a client got " + frame);
         }
+        leave();
+    }
+
+    /** No call begins here any more, and the connection ends when those have ended that run. Idempotent. */
+    public void leave() {
         boolean first = !leaving;
         leaving = true;
         if (first) {

@@ -94,6 +94,12 @@ final class ResponseCache {
         client.leftNanos = System.nanoTime();
     }
 
+    /** How long a client is remembered from now on, if it does not come back; 0 or less if it is forgotten. */
+    synchronized long keepsFor(Client client) {
+        return client.forgotten ? 0 : client.connections > 0 ? keepNanos
+                : keepNanos - (System.nanoTime() - client.leftNanos);
+    }
+
     private void forgetLate() {
         long now = System.nanoTime();
         for (Iterator<Client> all = clients.values().iterator(); all.hasNext();) {

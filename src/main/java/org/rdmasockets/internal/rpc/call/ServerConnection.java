@@ -60,6 +60,8 @@ final class ServerConnection extends CallConnection {
     private volatile Thread ager;
     private volatile boolean greeted;
     private volatile boolean leaving;
+    /** Whether calls are refused because of that: the client has been told, so that it makes them elsewhere. */
+    private volatile boolean refuses;
     private volatile boolean graceOver;
 
     ServerConnection(CallServer server, Carrier carrier) {
@@ -252,7 +254,7 @@ final class ServerConnection extends CallConnection {
                 default -> call.remembered = found.entry();
             }
         }
-        boolean left = leaving;
+        boolean left = refuses;
         String why = left ? "the server is shutting down" : frame.lacksMessage ? ArrivingParts.DROPPED : lackFor(call);
         if (why != null) {
             Frame refusal = refusal(call, left ? Code.UNAVAILABLE : Code.RESOURCE_EXHAUSTED, why, Frame.NOT_BEGUN);
@@ -537,8 +539,21 @@ final class ServerConnection extends CallConnection {
         }
         if (client != null) {
             server.memory.leave(client);
+            endForgotten();
         }
         server.gone(this);
+    }
+
+    /** Ends calls whose client might have come back for their answers, when it is forgotten. */
+    private void endForgotten() {
+        long left = calls.isEmpty() ? Long.MAX_VALUE : server.memory.keepsFor(client);
+        if (left < Long.MAX_VALUE / 2) { // if an Error keeps calls from their end now, they have it then
+            CallTimer.at(System.nanoTime() + Math.max(left, HELLO_NANOS / 10), this::endForgotten);
+        }
+        if (left <= 0) {
+            start("rdma-rpc-end", () -> calls.values().forEach(call -> call.finish(Code.CANCELLED, "the client is gone",
+                    null, null)));
+        }
     }
 
     /** No new calls; the connection ends when those that run have. */
@@ -552,6 +567,7 @@ final class ServerConnection extends CallConnection {
             if (greeted) {
                 sendSoon(new Frame(Frame.GOAWAY, 0, 0)); // the client may take nothing
             }
+            refuses = true;
             start("rdma-rpc-grace", () -> {
                 try {
                     Thread.sleep(GRACE);
@@ -563,6 +579,7 @@ final class ServerConnection extends CallConnection {
             waits = true;
         } finally {
             if (!waits) {
+                refuses = true;
                 endGrace();
             }
         }

@@ -278,6 +278,10 @@ public final class SessionHub {
                     opened = true;
                     break;
                 }
+                if (in.kind == Packet.RESET) {
+                    throw new ConnectException("Connection refused: the server of calls at " + to
+                            + " is shutting down");
+                }
                 if (in.kind == Packet.OPENED && opened) {
                     socket.setSoTimeout(0);
                     Session session = new Session(own, in.sender, payloadBytes, maxMessage, WAITING_BYTES,
@@ -520,11 +524,14 @@ public final class SessionHub {
     }
 
     private void handshake(InetSocketAddress from, long now) {
+        long client = in.sender;
         if (!listening || in.payload.remaining() != COOKIE_BYTES) {
             dropped++;
+            if (in.payload.remaining() == COOKIE_BYTES) { // the answer is shorter than what it answers
+                answerStranger(Packet.RESET, client, 0, new byte[0], from);
+            }
             return;
         }
-        long client = in.sender;
         if (in.kind == Packet.INIT) {
             answerStranger(Packet.COOKIE, client, 0, cookie(from, client, now), from);
             return;

@@ -67,7 +67,11 @@ class HostileFrameTest {
     }
 
     private static RpcServer serve(String transport, int maxCalls) throws IOException {
-        RpcServer.Builder builder = RpcServer.builder().maxMessage(MAX_MESSAGE).maxCalls(maxCalls)
+        return serve(transport, RpcServer.builder().maxCalls(maxCalls));
+    }
+
+    private static RpcServer serve(String transport, RpcServer.Builder settings) throws IOException {
+        RpcServer.Builder builder = settings.maxMessage(MAX_MESSAGE)
                 .unary("echo", (request, call) -> request)
                 .streaming("endless", call -> {
                     while (true) {
@@ -310,6 +314,24 @@ class HostileFrameTest {
         };
         return MethodDescriptor.newBuilder(bytes, bytes).setType(MethodDescriptor.MethodType.UNARY)
                 .setFullMethodName("held/one").build();
+    }
+
+    /** It holds a place, and a thread, while its client might come back for the answer, and no longer. */
+    @ParameterizedTest
+    @ValueSource(strings = {"sharedmemory", "udp"})
+    void aNumberedCallEndsWhenItsClientIsForgotten(String transport) throws Exception {
+        try (RpcServer server = serve(transport, RpcServer.builder().answerMemory(4096, Duration.ofMillis(100)))) {
+            for (int i = 0; i < 3; i++) {
+                try (Carrier carrier = dial(transport, server.localAddress())) {
+                    carrier.send(hello(), Long.MAX_VALUE);
+                    Frame call = numbered("hold", Frame.LAST);
+                    call.number += i;
+                    carrier.send(call, Long.MAX_VALUE);
+                    Await.until("the call runs", () -> server.calls() == 1);
+                }
+                Await.until("the call has ended", () -> server.calls() == 0);
+            }
+        }
     }
 
     /** A client that is gone comes back for an answer, but not for a stream of them. */
