@@ -109,8 +109,8 @@ public final class InjectedFault {
     }
 
     /**
-     * Throws no more. For each plan, tells how often an error was thrown, how many of these while the thread took in what
-     * had come, perhaps for another connection, and the first thread that threw one.
+     * Throws no more. For each plan, tells how often an error was thrown, how many of these while the thread took in
+     * what had come, perhaps for another connection, and the first thread that threw one.
      */
     static String disarm() {
         InjectedFault[] faults = armed;
