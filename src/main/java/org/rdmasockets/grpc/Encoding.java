@@ -37,6 +37,8 @@ final class Encoding {
     /** Headers that a channel sets, and no call. */
     static final List<Metadata.Key<String>> RESERVED = List.of(Compression.ENCODING, TIMEOUT, USER_AGENT,
             Metadata.Key.of("content-type", Metadata.ASCII_STRING_MARSHALLER),
+            Metadata.Key.of("content-length", Metadata.ASCII_STRING_MARSHALLER),
+            Metadata.Key.of("content-encoding", Metadata.ASCII_STRING_MARSHALLER),
             Metadata.Key.of("te", Metadata.ASCII_STRING_MARSHALLER));
     /** Trailers that a server sets by the status alone. */
     static final List<Metadata.Key<String>> STATUS = List.of(

@@ -151,13 +151,17 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
 
     /** Takes a datagram, if there is room. */
     void take(Arrived datagram) {
+        boolean waits = true;
         lock.lock();
         try {
             if (hasRoomNow(datagram.data().length, datagram.taken())) { // others may have come since that was asked
-                add(datagram);
+                waits = add(datagram);
             }
         } finally {
             lock.unlock();
+        }
+        if (!waits && datagram.taken() != null) {
+            datagram.taken().run();
         }
     }
 
@@ -211,12 +215,15 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         }
     }
 
-    private void add(Arrived datagram) {
-        if (!closed && (peer == null || isOf(peer, datagram.source()))) {
+    /** False if the socket takes none of this sender. */
+    private boolean add(Arrived datagram) {
+        boolean wanted = !closed && (peer == null || isOf(peer, datagram.source()));
+        if (wanted) {
             queue.add(datagram);
             queuedBytes += datagram.cost();
             arrived.signal();
         }
+        return wanted;
     }
 
     /** Lets receivers fail with a reason from now on, after what has come. */

@@ -113,8 +113,8 @@ final class LinkDispatcher implements LinkHandler {
     private volatile boolean armed = true;
     /** Whether {@link Links#drainBusy} will come to this. */
     private final AtomicBoolean postponed = new AtomicBoolean();
-    /** The connection of a request, while it is taken in; guarded by the link's consumer lock. */
-    private RemotePeer requesting;
+    /** The connection that asks or ends, while that is taken in; guarded by the link's consumer lock. */
+    private RemotePeer taking;
     /** Why connections are to be ended, and are not yet; else null. */
     private volatile Object lost;
     /** Whether an entry of any connection was ever lost. */
@@ -436,9 +436,9 @@ final class LinkDispatcher implements LinkHandler {
                 postpone();
             }
             goOn();
-        } catch (Error e) { // something is left behind, as in poll; the caller looks for that before it sleeps
+        } catch (Error e) { // something is left behind, as in poll
             armed = false;
-            postpone();
+            lookAgain();
         }
     }
 
@@ -456,7 +456,11 @@ final class LinkDispatcher implements LinkHandler {
     /** Takes everything that the peer has published by now, also if it has died since. */
     void catchUp() {
         drainSome();
-        goOn();
+        try {
+            goOn();
+        } catch (Error e) { // it is another connection's
+            lookAgain();
+        }
     }
 
     /** Resumes all that had to wait. */
@@ -621,8 +625,8 @@ final class LinkDispatcher implements LinkHandler {
             lost = reason;
             try {
                 goOn();
-                link.close();
             } finally {
+                link.close();
                 fabric.datagramLinkEnded();
             }
         }
@@ -661,10 +665,11 @@ final class LinkDispatcher implements LinkHandler {
             if (entry.kind() == DATAGRAM || entry.kind() == TAKEN) {
                 return; // any of these may be lost
             }
-            // A request has no other connection than its own: the slot may have been another's, whose end is to come.
-            RemotePeer peer = entry.kind() == CONNECT ? requesting
-                    : entry.slot() == UNKNOWN_SLOT ? withPeerSlot(entry.value()) : withSlot(entry.slot());
-            requesting = null;
+            RemotePeer peer = taking;
+            taking = null;
+            if (peer == null && entry.kind() != CONNECT) { // the slot of a request may have been another's
+                peer = entry.slot() == UNKNOWN_SLOT ? withPeerSlot(entry.value()) : withSlot(entry.slot());
+            }
             if (peer != null) {
                 lose(peer, entry.kind(), e);
             } else if (entry.kind() == CONNECT) {
@@ -715,7 +720,7 @@ final class LinkDispatcher implements LinkHandler {
         RemotePeer peer;
         try {
             peer = register(entry.value());
-            requesting = peer;
+            taking = peer;
         } catch (VerbsException e) {
             LIMITED.warn("a connection of another process is refused: {}", e.getMessage());
             sendRejection(entry.value());
@@ -733,7 +738,7 @@ final class LinkDispatcher implements LinkHandler {
                 lose(peer, CONNECT, e);
             }
         }
-        requesting = null;
+        taking = null;
     }
 
     /** Refuses a request for which there is no slot; an {@code Error} means that nothing was sent. */
@@ -768,7 +773,9 @@ final class LinkDispatcher implements LinkHandler {
     private void onEnd(RingEntry entry) {
         RemotePeer peer = entry.slot() != UNKNOWN_SLOT ? peer(entry) : withPeerSlot(entry.value());
         if (peer != null) {
+            taking = peer;
             peer.onEnd();
+            taking = null;
         }
     }
 

@@ -77,9 +77,14 @@ final class SharedMemoryEventPoller implements EventPoller {
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         while (true) {
             long remaining = timeoutMillis < 0 ? Long.MAX_VALUE : deadline - System.nanoTime();
-            serveLinks(remaining);
-            boolean ended = woken.getAndSet(false);
-            int reported = report(ready);
+            int reported;
+            boolean ended;
+            try {
+                serveLinks(remaining);
+            } finally { // an Error of one link is not the others'
+                ended = woken.getAndSet(false);
+                reported = report(ready);
+            }
             if (reported > 0 || ended || closed || remaining <= 0) {
                 return reported;
             }

@@ -356,13 +356,17 @@ public final class CompletionPoller implements AutoCloseable {
                 events.await(timeoutMillis(), drain);
                 rounds++;
                 failedWaits = 0;
+            } catch (Throwable e) { // the rest of the round is others'
+                failedWaits += e instanceof VerbsException ? 1 : 0;
+                cause = failedWaits >= MAX_FAILED_WAITS ? e : null;
+                survive(e);
+            }
+            try {
                 unparkRelayed();
                 runTasks();
                 serviceShards();
                 runTicks();
             } catch (Throwable e) {
-                failedWaits += e instanceof VerbsException ? 1 : 0; // only the wait throws those
-                cause = failedWaits >= MAX_FAILED_WAITS ? e : null;
                 survive(e);
             }
             if (troubledRounds == troubledBefore) {

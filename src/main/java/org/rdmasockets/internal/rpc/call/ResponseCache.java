@@ -96,7 +96,7 @@ final class ResponseCache {
 
     /** How long a client is remembered from now on, if it does not come back; 0 or less if it is forgotten. */
     synchronized long keepsFor(Client client) {
-        return client.forgotten ? 0 : client.connections > 0 ? keepNanos
+        return client.forgotten ? 0 : client.connections > 0 ? Math.max(1, keepNanos)
                 : keepNanos - (System.nanoTime() - client.leftNanos);
     }
 

@@ -34,6 +34,7 @@ final class ServerConnection extends CallConnection {
     /** Its part of the server's room; null before it has one. */
     volatile Shares.AddressPart<ServerConnection> part;
     private ResponseCache.Client client;
+    private final Runnable forgetting = this::endForgotten;
     /** When it began, by {@code System.nanoTime}: of two connections of a client the younger one is its present one. */
     final long beganNanos = System.nanoTime();
     /**
@@ -286,6 +287,12 @@ final class ServerConnection extends CallConnection {
         if (frame.has(Frame.LAST)) {
             call.inputArrived();
         }
+        if (failure() != null) { // meanwhile, and without a look at this call
+            clientGone(call);
+            if (client != null) {
+                endForgotten();
+            }
+        }
         return true;
     }
 
@@ -532,28 +539,34 @@ final class ServerConnection extends CallConnection {
         if (waits != null) {
             waits.interrupt();
         }
-        for (CallStream call : calls.values()) {
-            if (call.remembered == null || call.hasStreamed()) { // else its client may come back for the answer
-                call.finish(Code.CANCELLED, "the client is gone", null, null);
-            }
-        }
+        calls.values().forEach(this::clientGone);
         if (client != null) {
-            server.memory.leave(client);
             endForgotten();
         }
         server.gone(this);
+        if (client != null) { // at last, as all before is done again after an Error
+            server.memory.leave(client);
+        }
+    }
+
+    private void clientGone(CallStream call) {
+        if (call.remembered == null || call.hasStreamed()) { // else its client may come back for the answer
+            call.finish(Code.CANCELLED, "the client is gone", null, null);
+        }
     }
 
     /** Ends calls whose client might have come back for their answers, when it is forgotten. */
     private void endForgotten() {
         long left = calls.isEmpty() ? Long.MAX_VALUE : server.memory.keepsFor(client);
-        if (left < Long.MAX_VALUE / 2) { // if an Error keeps calls from their end now, they have it then
-            CallTimer.at(System.nanoTime() + Math.max(left, HELLO_NANOS / 10), this::endForgotten);
+        if (left > Long.MAX_VALUE / 2) {
+            return;
         }
         if (left <= 0) {
             start("rdma-rpc-end", () -> calls.values().forEach(call -> call.finish(Code.CANCELLED, "the client is gone",
                     null, null)));
         }
+        // Also then: an Error may have kept calls from their end.
+        CallTimer.at(System.nanoTime() + Math.max(left, HELLO_NANOS / 10), () -> LibraryThreads.insist(forgetting));
     }
 
     /** No new calls; the connection ends when those that run have. */
