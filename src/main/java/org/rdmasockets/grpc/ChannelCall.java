@@ -251,7 +251,17 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                 throw new IllegalArgumentException("Cannot fail with OK status");
             }
             once();
-            end(status);
+            end(ofCredentials(status));
+        }
+
+        /** A code that says something of the method is none that credentials may give, says gRPC (A54). */
+        private static Status ofCredentials(Status status) {
+            return switch (status.getCode()) {
+                case INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, ABORTED, OUT_OF_RANGE,
+                        DATA_LOSS -> Status.INTERNAL.withDescription("Inappropriate status code from control plane: "
+                                + status.getCode() + " " + status.getDescription()).withCause(status.getCause());
+                default -> status;
+            };
         }
 
         private void once() {

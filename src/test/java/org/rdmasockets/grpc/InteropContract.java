@@ -554,6 +554,8 @@ abstract class InteropContract {
         assertEquals("secret", within(text));
         assertEquals(Status.Code.PERMISSION_DENIED, codeOf(() -> blocking.withCallCredentials(
                 credentials(null, Status.PERMISSION_DENIED)).emptyCall(Empty.getDefaultInstance())));
+        assertEquals(Status.Code.INTERNAL, codeOf(() -> blocking.withCallCredentials(
+                credentials(null, Status.NOT_FOUND)).emptyCall(Empty.getDefaultInstance())), "no code of a method");
     }
 
     private static CallCredentials credentials(String secret, Status failure) {

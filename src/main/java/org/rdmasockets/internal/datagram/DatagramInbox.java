@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.PortUnreachableException;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.locks.Condition;
 import java.util.function.BooleanSupplier;
 import org.rdmasockets.internal.lock.Losses;
@@ -69,17 +71,21 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
 
     /** Takes datagrams of one sender only from now on, the wildcard for this host, null for all; forgets others. */
     public void only(InetSocketAddress only) {
+        List<Arrived> forgotten = new ArrayList<>();
         lock.lock();
         try {
             peer = only;
             unreachable = false;
             if (only != null) {
-                queue.removeIf(datagram -> !isOf(only, datagram.source()));
+                queue.removeIf(datagram -> !isOf(only, datagram.source()) && forgotten.add(datagram));
                 queuedBytes = queue.stream().mapToLong(Arrived::cost).sum();
                 room.signalAll();
             }
         } finally {
             lock.unlock();
+        }
+        for (Arrived datagram : forgotten) {
+            tellTaken(datagram);
         }
     }
 
@@ -160,7 +166,14 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         } finally {
             lock.unlock();
         }
-        if (!waits && datagram.taken() != null) {
+        if (!waits) {
+            tellTaken(datagram);
+        }
+    }
+
+    /** Its sender waits no longer for it. Without the lock. */
+    private static void tellTaken(Arrived datagram) {
+        if (datagram.taken() != null) {
             datagram.taken().run();
         }
     }
@@ -263,8 +276,8 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
      */
     public Arrived receive(long deadlineNanos) throws IOException {
         Arrived datagram = await(deadlineNanos);
-        if (datagram != null && datagram.taken() != null) {
-            datagram.taken().run();
+        if (datagram != null) {
+            tellTaken(datagram);
         }
         return datagram;
     }

@@ -210,6 +210,7 @@ public final class DatagramWays implements AutoCloseable {
         DatagramPorts.Route route = ports.route(way.destination());
         long most = way.forced() ? policy.attemptNanos() : SEARCH_NANOS;
         InterruptibleWait.await(nanos -> route.await(nanos) ? true : null, route.begunNanos() + most);
+        ensureOpen();
         String refusal = route.refusal();
         if (refusal == null) {
             inbox.sendsOver(route);
@@ -217,14 +218,18 @@ public final class DatagramWays implements AutoCloseable {
             if (waits && route.isBehind(bytes)) {
                 InterruptibleWait.await(nanos -> route.awaitRoom(bytes, isClosed, nanos),
                         System.nanoTime() + DatagramPorts.ROOM_NANOS);
-                if (closed) {
-                    throw NetErrors.closed();
-                }
+                ensureOpen();
             }
             route.send(way.source(), data, waits);
             return null;
         }
         return SHARED_MEMORY + ": " + refusal;
+    }
+
+    private void ensureOpen() throws IOException {
+        if (closed) { // while it waited
+            throw NetErrors.closed();
+        }
     }
 
     private Way way(String wish, InetSocketAddress destination) throws IOException {

@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -43,6 +44,18 @@ class DatagramInboxTest {
         Thread sender = Thread.ofPlatform().start(wait);
         Await.until("the sender waits", () -> sender.getState() == Thread.State.TIMED_WAITING);
         return wait;
+    }
+
+    /** Its sender would wait for what no receiver takes. */
+    @Test
+    void aDatagramThatAConnectedSocketDoesNotWantCountsAsTaken() {
+        DatagramInbox inbox = inbox(LONG_NANOS);
+        AtomicInteger taken = new AtomicInteger();
+        inbox.take(SENDER, new byte[1], taken::incrementAndGet);
+        inbox.only(new InetSocketAddress(InetAddress.getLoopbackAddress(), 8));
+        assertEquals(1, taken.get());
+        inbox.take(SENDER, new byte[1], taken::incrementAndGet);
+        assertEquals(2, taken.get());
     }
 
     @Test
