@@ -577,7 +577,8 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
                 stream.send(null, message, false);
                 return;
             }
-            stream.leavePlace(CallStream.CALLBACKS); // an honest client makes its next call when it hears of the end
+            // An honest client makes its next call when it hears of the end; the thread that began it may be late.
+            stream.leavePlace(CallStream.CALLBACKS | CallStream.METHOD);
             String text = end.getDescription();
             stream.finish(end.getCode().value(), text == null ? "" : text, trailers, answer);
         } catch (MessageTooLong e) {

@@ -430,7 +430,8 @@ class ChannelAsOverNettyTest {
             calls.get(i).onCompleted();
         }
         for (int i = 0; i < calls.size() - 1; i++) {
-            assertEquals(Status.Code.OK, ends.get(i).get().getCode());
+            Status end = ends.get(i).get();
+            assertEquals(Status.Code.OK, end.getCode(), end::toString);
         }
         assertEquals(Status.Code.OK, last.get().getCode());
     }

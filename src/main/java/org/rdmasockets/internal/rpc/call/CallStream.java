@@ -24,7 +24,7 @@ public final class CallStream implements Runnable {
     /** A server keeps a call's place until the call has ended. */
     static final int LIVES = 1;
     /** Likewise, until its method has returned. */
-    static final int METHOD = 2;
+    public static final int METHOD = 2;
     /** Likewise, until its last callback has returned, which may run after its method. */
     public static final int CALLBACKS = 4;
     /** Likewise, until all have returned that are told that it is cancelled. */
