@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.internal.sharedmemory.ChildJvm;
+import org.rdmasockets.internal.ffi.SharingPolicy;
 import org.rdmasockets.verbs.CompletionOpcode;
 import org.rdmasockets.verbs.ConnectionEvent;
 import org.rdmasockets.verbs.ConnectionEvent.AddressResolved;
@@ -270,8 +271,8 @@ class BetweenProcessesTest extends VerbsContract {
         identifier.resolveAddress(there, Pair.RESOLVE_MILLIS);
         events.await(AddressResolved.class);
         identifier.resolveRoute(Pair.RESOLVE_MILLIS);
-        assertEquals(new ConnectionEvent.Failed("rdma_resolve_route", Errno.ECONNREFUSED.number()),
-                events.await(ConnectionEvent.Failed.class));
+        assertEquals(new ConnectionEvent.Failed("rdma_resolve_route", Errno.ECONNREFUSED.number(),
+                SharingPolicy.NO_LISTENER), events.await(ConnectionEvent.Failed.class));
     }
 
     @Test
