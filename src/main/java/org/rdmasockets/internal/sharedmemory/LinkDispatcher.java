@@ -626,11 +626,19 @@ final class LinkDispatcher implements LinkHandler {
             try {
                 goOn();
             } finally {
-                link.close();
-                fabric.datagramLinkEnded();
+                closeLink();
             }
         }
         LOG.debug("a link to another process ended: {}", reason);
+    }
+
+    /** Sockets for datagrams hear of the end, whatever an {@code Error} keeps from its end. */
+    private void closeLink() {
+        try {
+            link.close();
+        } finally {
+            fabric.datagramLinkEnded();
+        }
     }
 
     @Override

@@ -316,21 +316,27 @@ class HostileFrameTest {
                 .setFullMethodName("held/one").build();
     }
 
+    /** Calls a method so many times, each time by a client that goes when it runs. */
+    private static void endsWithoutItsClient(String transport, RpcServer server, String method, int times)
+            throws Exception {
+        for (int i = 0; i < times; i++) {
+            try (Carrier carrier = dial(transport, server.localAddress())) {
+                carrier.send(hello(), Long.MAX_VALUE);
+                Frame call = numbered(method, Frame.LAST);
+                call.number += i;
+                carrier.send(call, Long.MAX_VALUE);
+                Await.until("the call runs", () -> server.calls() == 1);
+            }
+            Await.until("the call has ended", () -> server.calls() == 0);
+        }
+    }
+
     /** It holds a place, and a thread, while its client might come back for the answer, and no longer. */
     @ParameterizedTest
     @ValueSource(strings = {"sharedmemory", "udp"})
     void aNumberedCallEndsWhenItsClientIsForgotten(String transport) throws Exception {
         try (RpcServer server = serve(transport, RpcServer.builder().answerMemory(4096, Duration.ofMillis(100)))) {
-            for (int i = 0; i < 3; i++) {
-                try (Carrier carrier = dial(transport, server.localAddress())) {
-                    carrier.send(hello(), Long.MAX_VALUE);
-                    Frame call = numbered("hold", Frame.LAST);
-                    call.number += i;
-                    carrier.send(call, Long.MAX_VALUE);
-                    Await.until("the call runs", () -> server.calls() == 1);
-                }
-                Await.until("the call has ended", () -> server.calls() == 0);
-            }
+            endsWithoutItsClient(transport, server, "hold", 3);
         }
     }
 
@@ -339,16 +345,7 @@ class HostileFrameTest {
     @ValueSource(strings = {"sharedmemory", "udp"})
     void aNumberedCallThatStreamsEndsWithItsConnection(String transport) throws Exception {
         try (RpcServer server = serve(transport)) {
-            for (int i = 0; i < 5; i++) {
-                try (Carrier carrier = dial(transport, server.localAddress())) {
-                    carrier.send(hello(), Long.MAX_VALUE);
-                    Frame call = numbered("endless", Frame.LAST);
-                    call.number += i;
-                    carrier.send(call, Long.MAX_VALUE);
-                    Await.until("the call runs", () -> server.calls() == 1);
-                }
-                Await.until("the call has ended", () -> server.calls() == 0);
-            }
+            endsWithoutItsClient(transport, server, "endless", 5);
         }
     }
 
