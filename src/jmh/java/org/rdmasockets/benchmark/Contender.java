@@ -21,8 +21,6 @@ enum Contender {
     /** The same socket whose streams are carried in other ways; those are compared with each other alone. */
     RDMA_MESSAGES("RdmaSocket, SEND_RECEIVE", () -> new SocketPeer(true), true, 1),
     RDMA_READ_RING("RdmaSocket, READ_RING", () -> new SocketPeer(true), true, 1),
-    /** The same socket while the Flight Recorder records, by its default settings; only where it is asked for. */
-    RDMA_RECORDED("RdmaSocket, recorded", () -> new SocketPeer(true), true, Contender.MANY),
     /** Sockets add their cost to this. */
     VERBS("Typed verbs", VerbsPeer::new, false, 1),
     JUCX("JUCX, spinning", JucxPeer::new, false, 1),
@@ -110,8 +108,6 @@ enum Contender {
             case RDMA_MESSAGES -> List.of("-Dorg.rdmasockets.streamKind=send-receive");
             case RDMA_READ_RING -> List.of("-Dorg.rdmasockets.streamKind=read-ring");
             case RDMA_SPINNING -> List.of("-Dorg.rdmasockets.spinMicros=1000");
-            // The JVM says on the standard output that it records; a server's answers are there.
-            case RDMA_RECORDED -> List.of("-XX:StartFlightRecording:settings=default", "-Xlog:jfr*=off");
             case AERON -> List.of("--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
                     "--add-opens=java.base/java.util.zip=ALL-UNNAMED");
             // rsockets has no sockets that are both IPv4 and IPv6.

@@ -39,9 +39,6 @@ record Promise(Claim claim, String ours, String reference, double limit, boolean
             new Claim("full", "stream", LARGE, Metric.MEGABYTES).atLeast(3, Contender.PLAIN.title()),
             new Claim("full", "request-response", MANY, Metric.RATE).atLeast(3, Contender.PLAIN.title()),
             new Claim("full", "request-response", MANY, Metric.P99).atMost(Contender.RDMA, 1, Contender.PLAIN.title()),
-            // A recording costs at most 3 %, wherever that is shown: src/jmh/run recorded.
-            new Promise(new Claim("full", "request-response", null, Metric.RATE), Contender.RDMA_RECORDED.title(),
-                    Contender.RDMA.title(), 0.97, false),
             IDLE.of(Metric.SHARED).atMost(Contender.RDMA, 64 * 1024, null),
             IDLE.of(Metric.HEAP).atMost(Contender.RDMA, 5 * 1024, null),
             IDLE.of(Metric.IDLE_PROCESSOR).atMost(Contender.RDMA, 1, null),
