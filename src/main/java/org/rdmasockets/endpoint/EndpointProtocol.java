@@ -156,7 +156,7 @@ final class EndpointProtocol implements Protocol {
     }
 
     @Override
-    public boolean creditOwed() {
+    public boolean beforeExit() {
         return sends != null && sends.isOwing(); // null if it could not be made
     }
 

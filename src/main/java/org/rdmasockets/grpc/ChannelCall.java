@@ -64,7 +64,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private volatile Listener<A> listener;
     private volatile Deadline deadline;
     private volatile RpcMetadata headers;
-    /** Set before the call is made, as the next one. */
+    /** Set before the call is made, as is the next one. */
     private Tracers tracers = Tracers.NONE;
     /** Null if requests go as they are. */
     private Compressor compressor;
@@ -78,7 +78,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private Decompressor decompressor;
     private volatile boolean toldReady;
     private boolean answered;
-    /** The end's words if the listener throws now; they are gRPC's. */
+    /** The text of the end's status if the listener throws now; gRPC's words. */
     private String telling = "the call has failed";
     /** The error that has ended the call here; null while there is none. */
     private Throwable failing;
@@ -102,9 +102,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private byte[] answer;
     private RpcException failure;
 
-    /** How often it was asked for to send since the thread that does last looked; 0 if none does. */
+    /** Requests to send since the sending thread last looked; 0 if no thread sends. */
     private final AtomicInteger flushes = new AtomicInteger();
-    /** Frames that wait to be sent, or are; its monitor guards it, and all below. */
+    /** Messages that wait, or are being sent; its monitor guards it, and all below. */
     final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
     private boolean halfClosed;
     /** Whether headers are complete, so that the call may begin. */
@@ -175,7 +175,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     }
 
     private Status tooLate() {
-        return tooLate("the time of the call is over");
+        return tooLate("the call's deadline has passed");
     }
 
     /** The words are gRPC's, which programs look for; the reason is in brackets. */
@@ -254,7 +254,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             end(ofCredentials(status));
         }
 
-        /** A code that says something of the method is none that credentials may give, says gRPC (A54). */
+        /** gRPC (A54) forbids credentials the codes that say something of the method. */
         private static Status ofCredentials(Status status) {
             return switch (status.getCode()) {
                 case INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, ABORTED, OUT_OF_RANGE,
@@ -362,7 +362,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                     headers, options.isWaitForReady() ? FOR_EVER : again ? null : Duration.ZERO));
         } catch (RpcException e) {
             boolean waited = again && deadline != null && e.status() == RpcStatus.UNAVAILABLE && !channel.isShutdown();
-            end(waited ? tooLate("the time of the call is over, or would be before the next try: " + e.getMessage())
+            end(waited ? tooLate("the call's deadline has passed, or would before the next try: " + e.getMessage())
                     : whatWasFirst(Encoding.status(e)));
         } catch (RuntimeException | Error e) {
             endBy("", e);
@@ -393,7 +393,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
         String text = status.getDescription();
         return switch (status.getCode()) {
-            case UNAVAILABLE -> tooLate("the time of the call is over: " + text);
+            case UNAVAILABLE -> tooLate("the call's deadline has passed: " + text);
             case DEADLINE_EXCEEDED -> text == null || text.startsWith("the time ")
                     || text.startsWith("no answer within") ? tooLate(text) : status; // others are the server's own
             default -> status;
@@ -644,7 +644,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
     }
 
-    /** A message may have gone and be here still: none goes after it. */
+    /** A message may be sent and still queued: none is sent after it. */
     private void sendingFailed(Throwable e) {
         try {
             endBy("a message was not sent: ", e);

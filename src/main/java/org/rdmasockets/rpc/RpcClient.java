@@ -91,11 +91,11 @@ public final class RpcClient implements AutoCloseable {
         Carrier connect(long limitNanos) throws IOException;
     }
 
-    /** The number of a call. It hears when that ends. */
+    /** The number of a call. Is told when the call ends. */
     static final class Number implements CallStream.Ending {
         private final RpcClient client;
         final long value;
-        /** From then on a call that was lost is not made again. */
+        /** After this time a call that was lost is not made again. */
         private final long untilNanos;
 
         private Number(RpcClient client, long value, long untilNanos) {

@@ -56,7 +56,7 @@ import org.rdmasockets.verbs.WorkCompletions;
 final class DatagramQueue {
     private static final Log LOG = new Log(DatagramQueue.class);
     private static final String OPENED = "[{}] datagrams over {}, queue pair {}";
-    /** Devices that have been used. */
+    /** Devices already logged. */
     private static final Occurrences USED = new Occurrences();
     private static final LimitedLog FAILURES = new LimitedLog(LOG);
     private static final int SENDS = 64;

@@ -41,7 +41,7 @@ public final class Connector implements AutoCloseable {
     private static final String CONNECTED = "[{}->{}] connected over {}, {}: {}";
     private static final FailureCache OUTCOMES = new FailureCache();
     private static final InetSocketAddress ANY = new InetSocketAddress(0);
-    /** Longest attempt within this host that no peer acknowledges: nothing gets lost there, so that one is stopped. */
+    /** Longest wait for an acknowledgement within this host: nothing gets lost there, so a silent peer is stopped. */
     private static final long LOCAL_ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     /** An attempt that was cut shorter than that proves nothing: this process may have been the slow one. */
@@ -217,7 +217,7 @@ public final class Connector implements AutoCloseable {
             return decision;
         }
         String onlyTcp = wishes.urgentInline() ? "the socket reads urgent data, which only TCP carries"
-                : !wishes.direct() && isProxied(remote) ? "the ProxySelector names a SOCKS proxy, TCP reaches it"
+                : !wishes.direct() && isProxied(remote) ? "the ProxySelector names a SOCKS proxy, which TCP reaches"
                 : null;
         if (onlyTcp != null && decision.isAuto()) {
             if (!policy.fallback()) {

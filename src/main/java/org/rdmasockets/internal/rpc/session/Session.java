@@ -105,8 +105,8 @@ final class Session {
     private String failure;
 
     /**
-     * A session that sends packets with so many bytes, takes messages of up to {@code maxMessage}, and holds
-     * {@code maxWaitingBytes} of untaken ones, one message more.
+     * A session that sends {@code payloadBytes} in each packet, takes messages of up to {@code maxMessage}, and holds
+     * {@code maxWaitingBytes} of untaken messages, plus one.
      */
     Session(long own, long peer, int payloadBytes, int maxMessage, int maxWaitingBytes, long now) {
         this.own = own;
