@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 final class Deadlines {
     /** Stands for no deadline. */
     static final long NEVER = Long.MAX_VALUE;
-    /** A look that fails for want of memory is tried again after so long. */
+    /** A look that fails for lack of memory is tried again after so long. */
     private static final long AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private final List<SharedMemoryEventPoller> pollers = new CopyOnWriteArrayList<>();

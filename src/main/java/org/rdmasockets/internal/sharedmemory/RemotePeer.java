@@ -427,7 +427,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
         release();
     }
 
-    /** Says the last word. If that fails, for want of memory perhaps, it can be said later. */
+    /** Says the last word. If that fails, perhaps for lack of memory, it can be said later. */
     private void sendLast(int kind, int value, byte[] payload) {
         try {
             end.send(this, kind, 0, value, payload);

@@ -54,7 +54,7 @@ final class SendQueue implements Deadlines.Expiring {
     private ReachableMemory reached;
     /** How often the peer may be found without a receive, 7 for ever; guarded by this. */
     private byte notReadyRetries = RETRY_FOR_EVER;
-    /** When the oldest waiting request fails for want of a receive, by nanoTime; guarded by this. */
+    /** When the oldest waiting request fails for lack of a receive, by nanoTime; guarded by this. */
     private long deadline = Deadlines.NEVER;
     /** Whether {@link #settle} has to fail the receive queue; guarded by this. */
     private boolean failed;

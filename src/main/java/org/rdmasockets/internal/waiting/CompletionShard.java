@@ -366,7 +366,7 @@ public final class CompletionShard extends Padded {
     }
 
     /**
-     * Makes the objects that the delivery of a full batch needs: after the poll, nothing may fail for want of memory.
+     * Makes the objects that the delivery of a full batch needs: after the poll, nothing may fail for lack of memory.
      */
     private void reserve() {
         while (spare < spares.length) {

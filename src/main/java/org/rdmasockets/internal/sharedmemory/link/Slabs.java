@@ -305,7 +305,7 @@ public final class Slabs {
         return null;
     }
 
-    /** The peer could not take a slab, for want of descriptors perhaps: connections fail, later ones get another. */
+    /** The peer could not take a slab, perhaps for lack of descriptors: connections fail, later ones get another. */
     synchronized void lost(int key) {
         Slab slab = withKey(key);
         if (slab != null) {

@@ -18,7 +18,7 @@ abstract class Source {
     /** The socket has something to do. Called by one thread at a time. */
     abstract void ready(PacketBuffer buffer);
 
-    /** Something was thrown while it did that, for want of memory perhaps: it fails, and no other. */
+    /** Something was thrown while it did that, perhaps for lack of memory: it fails, and no other. */
     void failed() {
         finish();
     }
