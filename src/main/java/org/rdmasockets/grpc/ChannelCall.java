@@ -44,7 +44,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private static final String WAITING_STUB = "io.grpc.stub.ClientCalls$ThreadlessExecutor";
     /** How often a platform thread that waits looks whether it was interrupted, which wakes no wait of a call. */
     private static final Duration INTERRUPT_LOOK = Duration.ofMillis(50);
-    /** A longer message may go in parts, which a thread sends that may wait. */
+    /** Longest message that is sent at once; a longer one may go in parts, on a thread that may wait. */
     private static final int AT_ONCE_BYTES = 8_000;
     private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
     private static final Status NO_ROOM = Status.INTERNAL.withDescription("no memory or stack for the call");
@@ -370,7 +370,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         return true;
     }
 
-    /** Ends the call by something that was thrown, also where that throws again: its caller may wait for it. */
+    /** Ends the call by something that was thrown, even if ending it throws again: the caller may wait for that. */
     private void endBy(String what, Throwable e) {
         try {
             end(Status.INTERNAL.withDescription(what + e).withCause(e));
@@ -500,7 +500,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                 : new CancellationException("Cancelled without a message or cause")));
     }
 
-    /** The call ends so, unless it has ended. Any thread. */
+    /** Ends the call with a status, unless it has ended. Any thread. */
     void end(Status status) {
         StackRoom.ensure(); // a status that is set has to be carried out
         synchronized (this) {
@@ -548,7 +548,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     public void sendMessage(Q message) {
         checkOpen();
         if (cut != null) {
-            return; // the listener is told so
+            return; // the listener hears of it
         }
         byte[] bytes;
         try {
@@ -597,7 +597,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     /** Sends what needs no wait; a thread of its own sends the rest. Messages keep their order. */
     private void flush() {
-        StackRoom.ensure(); // a message that has gone has to leave the outbox
+        StackRoom.ensure(); // a message that was sent has to leave the outbox
         RpcClientCall open = stream;
         if (open == null || flushes.getAndIncrement() > 0) {
             return; // the thread that sends looks again
@@ -670,7 +670,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             sendFailed(open, e);
         }
         flushes.set(0);
-        news(); // and flushes: there may be room since this was looked at
+        news(); // it also flushes: there may be room since the look
     }
 
     /** The message to send next; null if there is none, or the server takes none now. */
@@ -839,7 +839,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     private void close(Status found, Metadata trailers) {
         synchronized (this) {
-            endStatus = cut == null ? found : cut; // the status found is perhaps no more than its consequence
+            endStatus = cut == null ? found : cut; // the found status may be only a consequence of the cut
             endTrailers = cut == null ? trailers : new Metadata();
             over = true;
         }
@@ -857,7 +857,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                 closeTold = true;
             }
         } catch (OutOfMemoryError e) {
-            throw e; // it is told again: its caller may wait
+            throw e; // the listener is told again: its caller may wait
         } catch (RuntimeException | Error e) {
             closeTold = true;
             LibraryThreads.report(e);
