@@ -150,8 +150,8 @@ public final class DatagramWays implements AutoCloseable {
     /**
      * Sends a datagram over another transport than UDP, if the settings or the socket's own wish, null for none, want
      * it and the transport leads to the destination, which is resolved. May sometimes wait for the other process, and
-     * for the receiver's room if the sender {@code waits} for that. Throws if this virtual thread was interrupted, this was
-     * closed meanwhile, the wanted transport does not lead there, or the datagram is too long for it.
+     * for the receiver's room if the sender {@code waits} for that. Throws if this virtual thread was interrupted, this
+     * was closed meanwhile, the wanted transport does not lead there, or the datagram is too long for it.
      */
     public Sent send(String wish, InetSocketAddress destination, MemorySegment data, boolean waits)
             throws IOException {

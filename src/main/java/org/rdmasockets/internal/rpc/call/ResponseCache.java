@@ -11,9 +11,9 @@ import java.util.Map;
  *
  * <p>An answer is kept until its client says that it has it, else for the time to keep; only answers of the same
  * client, beyond its share of all bytes, end that sooner. Then it may be forgotten: at once if its client has no
- * connection, else when bytes run out. Clients without a connection are forgotten when bytes run out, those first that have been
- * gone for longest. If all is younger, and bytes have run out twice, new numbered calls are refused: that breaks no
- * promise.
+ * connection, else when bytes run out. Clients without a connection are forgotten when bytes run out, those first that
+ * have been gone for longest. If all is younger, and bytes have run out twice, new numbered calls are refused: that
+ * breaks no promise.
  */
 final class ResponseCache {
     /** The bytes that a call counts beside its answer. */
