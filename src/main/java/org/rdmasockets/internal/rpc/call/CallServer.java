@@ -428,7 +428,7 @@ public final class CallServer implements AutoCloseable {
     public void close() {
         shutdown();
         connections.forEach(connection -> connection.fail(new IOException("the server is closed")));
-        // What is left are calls whose clients might come back for the answer, perhaps over another connection.
+        // Left are calls whose clients might come back for the answer, perhaps over another connection.
         running.forEach(call -> call.finish(Code.UNAVAILABLE, "the server is closed", null, null));
     }
 }

@@ -765,7 +765,7 @@ public final class SessionHub {
         private boolean confirmed;
         private boolean closing;
         private boolean ended;
-        /** Its part of {@link #held}, and since when no message has become whole or was taken. */
+        /** Its part of {@link SessionHub#held}, and since when no message has become whole or was taken. */
         private long holds;
         private long heldSince;
         private long progress;
