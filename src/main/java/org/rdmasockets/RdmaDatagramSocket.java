@@ -336,10 +336,10 @@ public class RdmaDatagramSocket extends DatagramSocket {
     }
 
     /**
-     * Tells a peer, which is known to have such a socket, too, where this socket's queue pair is that leads there. If
-     * the settings leave the choice, {@code auto}, and both have an RDMA device for that, datagrams in both directions
-     * go over it from the peer's answer on. Otherwise nothing happens, but that the peer may receive a datagram of 16
-     * bytes, over IPv6 28. Returns at once.
+     * Names this socket's queue pair to a peer that is known to have such a socket, too. If the settings leave the
+     * choice, {@code auto}, and both have an RDMA device that leads to the other, datagrams in both directions go over
+     * it from the peer's answer on. Otherwise nothing happens, except that the peer may receive a datagram of 16 bytes,
+     * over IPv6 28. Returns at once.
      *
      * @param peer address and port
      * @throws IOException if this is closed, or the settings are wrong
@@ -454,7 +454,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
         inbox.fail(new IOException("reading datagrams has failed: " + cause, cause));
     }
 
-    /** An exception or {@code Error} costs a datagram: only one after the other ends this, and no want of memory. */
+    /** An exception or {@code Error} costs a datagram: only many in a row end this, and lack of memory never does. */
     private void readUdp() {
         DatagramPacket packet = null;
         int failures = 0;

@@ -19,8 +19,8 @@ import org.rdmasockets.internal.socket.RdmaSocketImpl;
  * @since 0.1
  */
 public final class RdmaSocketImplFactory implements SocketImplFactory {
-    /** The floors below this package: a socket made from there must be TCP's. */
-    private static final Set<String> FLOORS = Set.of("selection", "connection", "waiting", "provider", "ibverbs",
+    /** The layers below this package: a socket made from there must be TCP's. */
+    private static final Set<String> LAYERS = Set.of("selection", "connection", "waiting", "provider", "ibverbs",
             "sharedmemory", "ffi");
     private static final String OURS = RdmaSocketImplFactory.class.getPackageName() + ".internal.";
     private static final StackWalker STACK = StackWalker.getInstance();
@@ -59,7 +59,7 @@ public final class RdmaSocketImplFactory implements SocketImplFactory {
     }
 
     /**
-     * The call may come from a floor below, directly or through other code. Takes microseconds, some ten on a deep
+     * The call may come from a layer below, directly or through other code. Takes microseconds, about ten on a deep
      * stack.
      */
     private SocketImpl create(Iterator<StackFrame> frames) {
@@ -83,6 +83,6 @@ public final class RdmaSocketImplFactory implements SocketImplFactory {
             return false;
         }
         int end = className.indexOf('.', OURS.length());
-        return end > 0 && FLOORS.contains(className.substring(OURS.length(), end));
+        return end > 0 && LAYERS.contains(className.substring(OURS.length(), end));
     }
 }

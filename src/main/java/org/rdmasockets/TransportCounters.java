@@ -68,7 +68,7 @@ public record TransportCounters(long connected, long accepted, long failed, long
     }
 
     /**
-     * Datagrams that were dropped for want of room, at this process's sockets or on their way to another process of
+     * Datagrams that were dropped for lack of room, at this process's sockets or on their way to another process of
      * this host. The kernel drops datagrams of UDP, and counts them itself. Any thread may call.
      *
      * @return their number since the process began

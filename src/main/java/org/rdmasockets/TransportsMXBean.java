@@ -38,7 +38,7 @@ public interface TransportsMXBean {
     /** {@return how often a timer found what a wake-up should have told: faults of this library} */
     long getRescues();
 
-    /** {@return datagrams that were dropped for want of room} */
+    /** {@return datagrams that were dropped for lack of room} */
     long getLostDatagrams();
 
     /** {@return packets of sessions that were sent again} */

@@ -82,7 +82,7 @@ final class End implements CompletionClient {
     }
 
     @Override
-    public boolean creditOwed() {
+    public boolean beforeExit() {
         return stream.creditOwed();
     }
 }

@@ -8,7 +8,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.verbs.AccessFlag;
 
-/** Memory that the peer lends, and requests for it. By the protocol lock, except where a method says any thread. */
+/** Memory that the peer lends, and requests for it. Guarded by the protocol lock, unless a method says any thread. */
 final class Borrower {
     private final EndpointProtocol link;
     /** Questions to the peer, by number. */
@@ -40,7 +40,7 @@ final class Borrower {
         return pending;
     }
 
-    /** A question to the peer. Its answer ends the pending, or else the failure to send it. */
+    /** A question to the peer. Its answer ends {@code pending}, or the failure to send it does. */
     private static ControlMessage question(Header header, Pending<?> pending) {
         return new ControlMessage(header, 0, failure -> {
             if (failure != null) {
@@ -49,7 +49,7 @@ final class Borrower {
         });
     }
 
-    /** The caller has given up: a lease that has come meanwhile, or comes yet, goes back. */
+    /** The caller has given up: a lease that has come meanwhile, or still comes, goes back. */
     void withdraw(Pending<RemoteLease> pending) {
         RemoteLease late = pending.result();
         if (late != null) {
@@ -74,7 +74,7 @@ final class Borrower {
             release(header.number());
             return;
         }
-        // Counted from when this end asked, so that it ends here before it ends there.
+        // Counted from when this end asked: so the lease ends here before it ends there.
         long left = Math.min(header.nanos(), Math.max(0, question.endNanos - System.nanoTime()));
         question.pending.complete(new RemoteLease(link, header, System.nanoTime() + left));
     }
@@ -114,7 +114,7 @@ final class Borrower {
         link.messageSide().shared.add(new RemoteLease(link, header, System.nanoTime() + left));
     }
 
-    /** Any thread: a lease of the peer is not needed any more. */
+    /** Any thread: gives back a lease of the peer. */
     void release(RemoteLease lease) {
         link.connection().locked(() -> release(lease.number));
     }
@@ -137,7 +137,7 @@ final class Borrower {
         return pending;
     }
 
-    /** The peer says what has become of what was handed over. */
+    /** The peer says whether it took what was handed over. */
     void onHandedOver(Header header) throws Violation {
         Pending<Void> pending = handing.remove(header.answers());
         if (pending == null) {

@@ -11,7 +11,7 @@ final class Budget {
 
     /** Memory on lease to peers that have asked for it, until it is freed. */
     static final Budget LEASED = new Budget("leasedMebibytes", Property.number("leases", 4096, 0, 1 << 20));
-    /** Memory of messages that have begun to come and are not whole. */
+    /** Memory of messages that have come in part. */
     static final Budget MESSAGES = new Budget("messageMebibytes", Long.MAX_VALUE);
 
     private final String property;
@@ -37,7 +37,7 @@ final class Budget {
             this.size = size;
         }
 
-        /** Lets others have it. Idempotent. */
+        /** Gives it back to others. Idempotent. */
         void giveBack() {
             synchronized (this) {
                 if (returned) {
@@ -50,7 +50,7 @@ final class Budget {
         }
     }
 
-    /** So many bytes of it, or null if so much is not left. */
+    /** Takes so many bytes; null if fewer are left. */
     Part take(long size) {
         Part part = new Part(size); // nothing can fail from here on
         if (parts.incrementAndGet() <= mostParts && take(bytes, size)) {

@@ -30,7 +30,7 @@ final class Domain {
      * How much longer each wait is than the one before, while a thread does I/O with the segment of a region that ends.
      */
     private static final int STEP_MILLIS = 10;
-    /** So many waits are a little more than a second together; all others are as long as the last of them. */
+    /** The waits that become longer: together a little more than a second. All further ones are as long as the last. */
     private static final int MOST_STEPS = 15;
 
     final Device device;
@@ -172,7 +172,7 @@ final class Domain {
         }
     }
 
-    /** Set-up pool: memory that a peer has asked for. The part goes back when the memory is freed, or not to be had. */
+    /** Set-up pool: memory that a peer has asked for. The part goes back when it is freed, or cannot be had. */
     LocalRegion allocateNow(long size, Set<AccessFlag> access, Budget.Part part) throws IOException {
         return allocateNow(size, access, part, null);
     }
@@ -223,7 +223,7 @@ final class Domain {
     /** Ends an allocation, with the block or, if it failed, null. */
     private void exit(Block made) {
         if (leave(made)) {
-            SetupPool.SHARED.execute(this::finish); // all endpoints have ended meanwhile
+            SetupPool.SHARED.execute(this::finish); // all endpoints ended meanwhile
         }
     }
 

@@ -20,24 +20,24 @@ import org.rdmasockets.verbs.QueuePairConfig;
 import org.rdmasockets.verbs.WorkCompletionStatus;
 
 /**
- * The protocol of endpoints: what a connection is made of, what it takes in, whether it has failed, who waits, and its
- * last words. Methods are called with the inbox's protocol lock held, unless they say otherwise. The fields that
- * allocate sets are set before anything arrives.
+ * The protocol of endpoints: the parts of a connection, what it takes in, whether it has failed, the threads that wait,
+ * and its last words. Methods are called with the inbox's protocol lock held, unless they say otherwise. The fields
+ * that {@link #allocate} sets are set before anything arrives.
  */
 final class EndpointProtocol implements Protocol {
     private static final Set<AccessFlag> LOCAL = Set.of(AccessFlag.LOCAL_WRITE);
     private static final int MOST_READS = 16;
-    /** Code of 0.64 ms (InfiniBand specification, 9.7.5.2.8): how soon a peer tries again that found no receive. */
+    /** Code of 0.64 ms (InfiniBand specification, 9.7.5.2.8): how soon a peer that found no receive tries again. */
     private static final int RECEIVER_NOT_READY_TIMER = 12;
     private static final int SOFTWARE_PIECE_BYTES = 64 << 10;
     private static final int COPIED_PIECE_BYTES = 1 << 20;
-    /** The client's part of an identifier of a work request: so many bits, of which the highest marks receives. */
+    /** The low bits of a work request's identifier, which are the client's; the highest marks receives. */
     private static final long CLIENT_MASK = 0xFF_FFFF;
     /** Marks the identifiers of receives. */
     static final long RECEIVE_BIT = 0x80_0000;
 
     static {
-        // The exception that ends a connection is loaded while there is stack, heap and a descriptor for that.
+        // Loads the exception that ends a connection while there is stack, heap and a descriptor for that.
         new EndpointException(EndpointException.Reason.PEER_GONE, "loaded");
     }
 
@@ -63,7 +63,7 @@ final class EndpointProtocol implements Protocol {
     /** The peer's greeting; set by start. */
     volatile Greeting peer;
     private boolean peerLeaves;
-    /** The peer's process ends: once the connection has, the peer has closed it. */
+    /** The peer's process is ending: the end of the connection then counts as the peer's close. */
     private boolean peerEnds;
     /** The peer waits for this end's counts. */
     private boolean owesAnswer;
@@ -72,7 +72,7 @@ final class EndpointProtocol implements Protocol {
     EndpointException failure;
     /** A request has failed. That counts only once what arrived before is applied: the peer may have closed its end. */
     private EndpointException suspicion;
-    /** All parts of this connection have been told of the failure. */
+    /** All parts of this connection were told of the failure. */
     private boolean told;
     /** The telling has begun and not ended: if this stays true, an Error has cut it short. Read by any thread. */
     private volatile boolean halfFailed;
@@ -84,7 +84,7 @@ final class EndpointProtocol implements Protocol {
         this.connection = connection;
     }
 
-    /** How many bytes a request may move: a device that moves them inside the post must not take too long. */
+    /** Most bytes of a request: a device that moves them inside the post must not take too long. */
     private static int pieceBytes(Device device) {
         if (device.supports(Capability.SOFTWARE_TRANSFER)) {
             return SOFTWARE_PIECE_BYTES;
@@ -156,19 +156,19 @@ final class EndpointProtocol implements Protocol {
     }
 
     @Override
-    public boolean creditOwed() {
+    public boolean beforeExit() {
         return sends != null && sends.isOwing(); // null if it could not be made
     }
 
     /**
-     * Tells the peer what is due. Where completions prove nothing, a peer that could not be told the last word goes
-     * only when it sees this end go: so this end goes.
+     * Tells the peer what is due. Where completions prove nothing, a peer that did not get the last word goes only when
+     * it sees this end go: so this end goes.
      */
     @Override
     public void settle() {
         tellAgain();
         sends.pump();
-        // Not before disconnect, although news may come between the beginning of a close and that.
+        // Not before disconnect: news may come between the beginning of a close and that.
         if (discarded && !connection.completionIsDelivery() && isDrained() && !sends.hasSaidLast()) {
             connection.end();
         }
@@ -203,7 +203,7 @@ final class EndpointProtocol implements Protocol {
         try {
             how = next.hasEnded() ? WaitResult.READY : readers.await(next, deadlineNanos);
         } finally {
-            if (!next.hasEnded()) { // also after an Error: the next thing would be lost in it
+            if (!next.hasEnded()) { // also after an Error: it would swallow the next thing
                 connection.locked(() -> box.withdraw(next));
             }
         }
@@ -225,7 +225,7 @@ final class EndpointProtocol implements Protocol {
         return compute(unused -> failure != null);
     }
 
-    /** The application has this end: its peer may ask for memory. */
+    /** The application has this end: from now on the peer may ask for memory. */
     void accepted() {
         connection.locked(lender::open);
     }
@@ -374,7 +374,7 @@ final class EndpointProtocol implements Protocol {
         return (RawReceives) receives;
     }
 
-    /** A header with the counts of this time. */
+    /** A header with the present counts. */
     Header stamp(Header header) {
         owesAnswer = false;
         return receives.stamp(header);
@@ -390,7 +390,7 @@ final class EndpointProtocol implements Protocol {
         return owesAnswer || receives.owesControlCredit();
     }
 
-    /** It failed before this end was closed, and not because the peer leaves. */
+    /** Whether it failed before this end was closed, and not because the peer leaves. */
     @Override
     public boolean hasFailed() {
         return failed && !peerLeaves;
@@ -438,7 +438,7 @@ final class EndpointProtocol implements Protocol {
         }
     }
 
-    /** Set-up pool: a request has failed, and what arrived before is in the completion queue at the latest. */
+    /** Set-up pool: a request has failed; all that arrived before is in the completion queue by now. */
     private void failUnlessLeft() {
         connection.drained(() -> {
             if (failure == null) {
@@ -453,7 +453,7 @@ final class EndpointProtocol implements Protocol {
         return failure != null ? failure : suspicion;
     }
 
-    /** After the end only this matters of a message: the peer's counts, for our last word, and whether it leaves. */
+    /** After the end only this of a message matters: the peer's counts, for our last word, and whether it leaves. */
     private void onLate(Header header) throws Violation {
         if (header != null) {
             sends.acknowledge(header);
@@ -492,7 +492,7 @@ final class EndpointProtocol implements Protocol {
                 fail(ended()); // nothing follows
             }
             case SIGNAL -> messageSide().onSignal(header);
-            case CREDIT -> { // a process that ends may go on for a moment, and has to be sent what it waits for
+            case CREDIT -> { // an ending process may go on for a moment, and must get what it waits for
                 peerEnds |= (header.flags() & Header.LEAVING) != 0;
                 owesAnswer |= (header.flags() & Header.LEAVING) != 0;
             }
@@ -500,7 +500,7 @@ final class EndpointProtocol implements Protocol {
         }
     }
 
-    /** The peer is told, if it may be told anything. */
+    /** Tells the peer that this process ends, if anything may be sent. */
     @Override
     public void leave() {
         if (failure == null) {
@@ -511,7 +511,7 @@ final class EndpointProtocol implements Protocol {
     /** This connection is over, by its own fault or another's; the first reason counts. */
     void fail(EndpointException reason) {
         if (failure == null || halfFailed) {
-            failure = failure == null ? reason : failure; // first: an Error may cut short all that follows
+            failure = failure == null ? reason : failure; // first: an Error may cut the rest short
             halfFailed = true;
             close(reason);
             failed = true;
@@ -539,7 +539,7 @@ final class EndpointProtocol implements Protocol {
         }
     }
 
-    /** This end is closed: what the device has may still leave, but this end drops what has arrived or may yet. */
+    /** This end is closed: posted requests may still leave, but this end drops what has arrived or still comes. */
     void closeHere() {
         close(new EndpointException(EndpointException.Reason.CLOSED, "the endpoint is closed"));
         discarded = true;
@@ -553,7 +553,7 @@ final class EndpointProtocol implements Protocol {
         }
     }
 
-    /** Refuses to look at what has arrived when its memory may be another's by now. */
+    /** Refuses to look at what has arrived once its memory may be another connection's. */
     void ensureNotDiscarded() throws EndpointException {
         if (discarded) {
             throw failure.again();

@@ -11,7 +11,7 @@ import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.verbs.AccessFlag;
 
 /**
- * Lends memory to the peer: what the peer asks for, or that the application shares. By the protocol lock,
+ * Lends memory to the peer: what the peer asks for, or what the application shares. Guarded by the protocol lock,
  * unless a method says otherwise; memory is made, copied and freed on the set-up pool.
  */
 final class Lender {
@@ -21,14 +21,14 @@ final class Lender {
     static final int TOO_MANY_RIGHTS = 2;
     /** Likewise. */
     static final int NO_MEMORY = 3;
-    /** Likewise: what is handed over was not lent any more. */
+    /** Likewise: the lease had ended before its memory was handed over. */
     static final int ENDED = 4;
     private static final Log LOG = new Log(Lender.class);
     /** Questions of the peer that are not answered yet; honest peers have fewer. */
     private static final int MOST_SERVED = 64;
-    /** How much longer than its holder the owner keeps a lease, which was on its way for a while. */
+    /** How much longer the owner keeps a lease than its holder: the grant takes a while on its way. */
     private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    /** So many leases may a peer ask for at once: the smallest takes a page and a key of the device. */
+    /** Most leases that a peer may have asked for at once: the smallest takes a page and a key of the device. */
     private static final int MOST_REQUESTED = 256;
 
     private final EndpointProtocol link;
@@ -38,17 +38,17 @@ final class Lender {
     private long nextNumber;
     /** How much the peer has asked for, and not released or left to the application. */
     private long requestedBytes;
-    /** How many leases that are. */
+    /** How many leases these are. */
     private int requested;
     private int served;
     /** The peer's requests before this end was accepted, which gives nothing until then; null from then on. */
     private List<Header> early;
     /**
-     * Blocks whose lease has ended but whose key lives because this end still works on them, with the time until which
-     * that may last.
+     * Blocks whose lease has ended, but whose key lives because this end still works on them; each with the time until
+     * which it may.
      */
     private final Map<Block, Long> stuck = new HashMap<>(0);
-    /** Whether there is anything for expire; read by any thread. */
+    /** Whether {@link #expire} may have something to do; read by any thread. */
     private volatile boolean lending;
     private boolean over;
 
@@ -68,7 +68,7 @@ final class Lender {
         early = open ? null : new ArrayList<>(0);
     }
 
-    /** An answer to a question of the peer, which may not ask for more than it takes in. */
+    /** Answers the peer, which may not ask more questions than it takes answers. */
     private void answer(Header header, long endNanos) {
         link.sends.tell(new ControlMessage(header, endNanos, failure -> served--));
     }
@@ -116,7 +116,8 @@ final class Lender {
         } else {
             Budget.Part part = Budget.LEASED.take(length);
             if (part == null) {
-                LOG.debug("{} no memory for the peer: of what all may have on lease, {}", link, Budget.LEASED);
+                LOG.debug("{} no memory for the peer: the lease budget of all peers is used up: {}", link,
+                        Budget.LEASED);
                 refuse(header, TOO_MUCH, Math.min(Budget.LEASED.left(), length - 1));
                 return;
             }
@@ -125,7 +126,7 @@ final class Lender {
         }
     }
 
-    /** One lease that the peer has asked for more, or one less with -1. */
+    /** Counts one more lease that the peer has asked for, or with -1 one less. */
     private void count(int leases, long lengthBytes) {
         requested += leases;
         requestedBytes += leases * lengthBytes;
@@ -183,7 +184,7 @@ final class Lender {
         takeBack(lent.remove(number));
     }
 
-    /** A lease has ended, null for one that had before. */
+    /** Takes back a lease that has ended; null if it had ended before. */
     private void takeBack(Lent one) {
         if (one != null) {
             notCounted(one);
@@ -198,7 +199,7 @@ final class Lender {
         }
     }
 
-    /** Set-up pool: the memory goes and its key dies, or does so when this end has finished its own work on it. */
+    /** Set-up pool: frees memory and its key, now or when this end has finished its own work on it. */
     private void end(LocalRegion region) {
         Block block = region.block;
         Domain.end(block);
@@ -212,7 +213,7 @@ final class Lender {
         }
     }
 
-    /** The peer leaves memory to the application: what that has shared itself, or else a copy that no peer reaches. */
+    /** The peer hands memory over: the application's own that it shared, or else a copy that no peer reaches. */
     void onHandOver(Header header) throws Violation {
         serve();
         Lent back = lent.remove(header.number());
@@ -256,7 +257,7 @@ final class Lender {
     private Lent copy(Lent back) throws IOException {
         Budget.Part part = Budget.LEASED.take(back.region.length());
         if (part == null) {
-            throw new IOException("of what all may have on lease, " + Budget.LEASED);
+            throw new IOException("the lease budget of all peers is used up: " + Budget.LEASED);
         }
         return new Lent(link.domain.copyOf(back.region, part), 0, part);
     }
@@ -294,7 +295,7 @@ final class Lender {
         return lending;
     }
 
-    /** Set-up pool: takes back what has ended. A key that this end still works by dies with the connection. */
+    /** Set-up pool: takes back what has ended. A key still in use here dies with the connection. */
     void expire() {
         link.connection().locked(() -> {
             long now = System.nanoTime();

@@ -14,7 +14,7 @@ import org.rdmasockets.internal.connection.InterruptibleWait;
  */
 final class MessageReassembler {
     private static final String WHAT = "message";
-    /** So much memory a message gets when its first piece has come, and then this times what has come. */
+    /** Memory of a message when its first piece has come; later a multiple of what has come. */
     private static final int FIRST_BYTES = 64 << 10;
     private static final int GROWTH = 4;
 
@@ -22,7 +22,7 @@ final class MessageReassembler {
     private final CallerLock turn = new CallerLock();
     /** The piece to copy next, null if it has not come; protected by turn, as the rest. */
     private ReceiveSide.Fragment piece;
-    /** Where the message goes, null while there is none or it has no bytes. */
+    /** The memory of the message; null while there is none, or it has no bytes. */
     private LocalRegion region;
     /** The region's part of the process's budget; null for a message that has come as one piece. */
     private Budget.Part part;
@@ -127,7 +127,7 @@ final class MessageReassembler {
 
     /** Likewise on the heap, straight out of its buffer if it has come as one piece. */
     private byte[] toArray(long deadlineNanos, boolean waits) throws IOException {
-        if (region == null && done == 0) { // none has begun
+        if (region == null && done == 0) { // no message has begun
             if (waits) {
                 awaitPiece(deadlineNanos);
             } else if (!hasPiece()) {
@@ -174,7 +174,7 @@ final class MessageReassembler {
         }
     }
 
-    /** Makes room for so much of a whole message. If it throws, all stays as it is, to be tried again. */
+    /** Makes room for so many bytes of a message. If this throws, nothing has changed, and it can be tried again. */
     private void makeRoom(long whole, long have) throws IOException {
         if (have <= (region == null ? 0 : region.length())) {
             return;
@@ -191,7 +191,7 @@ final class MessageReassembler {
                 return null;
             });
             throw new EndpointException(EndpointException.Reason.LIMIT, "no memory for " + have + " bytes of a message "
-                    + "of " + whole + ": of what messages that are not whole may have, " + Budget.MESSAGES
+                    + "of " + whole + ": the budget of unfinished messages is used up: " + Budget.MESSAGES
                     + ", or receive later");
         }
         LocalRegion larger;

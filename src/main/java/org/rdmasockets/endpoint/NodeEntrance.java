@@ -24,9 +24,9 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
 
     private final RdmaEndpointServer server;
     private final int rank;
-    /** For each lower node. */
+    /** The passes of this node, one for each lower node. */
     private final byte[][] passes;
-    /** Of the pass of each higher node that was heard, by rank; guarded by this. */
+    /** Hashes of the passes of higher nodes that were heard, by rank; guarded by this. */
     private final byte[][] hashes;
     /** Nodes that have connected and are not taken, by rank; guarded by this. */
     private final RdmaEndpoint[] arrived;
@@ -58,7 +58,7 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
         return passes[lower];
     }
 
-    /** Where this one listens and, for a lower node, the hash of the pass. */
+    /** The address where this node listens and, for a lower node, the hash of the pass. */
     @Override
     public byte[] to(int other) {
         InetSocketAddress local = server.localAddress();
@@ -75,7 +75,7 @@ final class NodeEntrance implements TcpExchange.Words, AutoCloseable {
         }
     }
 
-    /** Where a node listens, as it has told. */
+    /** The address where a node listens, as it told. */
     static InetSocketAddress address(byte[] told) throws IOException {
         if (told.length < HASH_BYTES + Short.BYTES) {
             throw new IOException("a node tells " + told.length + " bytes, which are no address");

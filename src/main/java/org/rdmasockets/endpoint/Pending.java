@@ -28,7 +28,7 @@ public final class Pending<T> {
     /** The waiting thread; only that thread writes it. */
     volatile Thread waiter;
 
-    /** An operation that has not ended, with its name for messages and the seat where its callers wait. */
+    /** An operation that has not ended, with its name for messages and the place where its callers wait. */
     Pending(SharedWaiter seat, String what) {
         this.seat = seat;
         this.what = what;
@@ -120,7 +120,7 @@ public final class Pending<T> {
         return outcome(end, () -> what + " has not ended in time; it goes on, and its memory stays locked until then");
     }
 
-    /** Returns the result or throws, after a wait that has ended so. */
+    /** Returns the result or throws, by how a wait has ended. */
     T outcome(WaitResult end, Supplier<String> timedOut) throws IOException {
         if (done) {
             if (failure != null) {

@@ -11,7 +11,7 @@ import org.rdmasockets.verbs.ReceiveRequest;
 /**
  * The receive queue with buffers for messages. Control messages are taken in as they come; data stays in its buffer, or
  * keeps its credit, until the application has taken it: so a sender waits for a slow receiver, and nothing piles up.
- * Every byte is the peer's, and hostile until checked. Protected by the protocol lock.
+ * Every byte is hostile until it was checked. Protected by the protocol lock.
  */
 final class ReceiveSide implements Receives {
     /**
@@ -37,9 +37,9 @@ final class ReceiveSide implements Receives {
     /** The counts that the peer was told last. */
     private int dataTold;
     private int controlTold;
-    /** How long the message in progress is as a whole, as its first piece said. */
+    /** The whole length of the message in progress, as its first piece said. */
     private long whole;
-    /** The bytes that are missing of it. */
+    /** The bytes of it that are missing. */
     private long missing;
 
     /** A piece of a message in its buffer, which is the taker's until it is given back; the header was checked. */
@@ -84,7 +84,7 @@ final class ReceiveSide implements Receives {
         }
     }
 
-    /** Another node tells something. */
+    /** Takes a signal of another node. */
     void onSignal(Header header) throws Violation {
         signals.add(header);
         if (signals.size() > MOST_SIGNALS) {

@@ -7,12 +7,14 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * The send queue: operations wait here, in order, until the queue has a slot and the peer has room. Three rows do not
- * wait for each other: control, messages, and what touches the peer's memory. Protected by the protocol lock.
+ * The send queue: operations wait here, in order, until the queue has a slot and the peer has room. There are three
+ * rows that do not wait for each other: control, messages, and access to the peer's memory. Protected by the protocol
+ * lock.
  *
  * <p>Why credits never run out on both ends: a control message needs one of the peer's control receives, and brings the
- * counts of all that this end has taken in. The last is kept for saying that half of the peer's own were taken in, the
- * last but one for saying so of data. An end that has none left has just said everything, so its peer has some.
+ * counts of all that this end has taken in. The last credit is kept to say that half of the peer's control messages
+ * were taken in, the last but one to say so of data. An end without credits has just said everything, so its peer has
+ * some.
  */
 final class SendSide {
     /** Requests for leases that the peer has not answered. */
@@ -25,7 +27,7 @@ final class SendSide {
     private final long idBase;
     private final SendRequest request = new SendRequest(2);
     private final MemoryRegion memory;
-    /** Null where a slot was never used. */
+    /** Null for a slot that was never used. */
     private final SendSlot[] slots;
     /** The operation that uses each slot; null for a free one. */
     private final Operation[] users;
@@ -38,7 +40,7 @@ final class SendSide {
     private final ArrayDeque<Operation> questions = new ArrayDeque<>(0);
     private final ArrayDeque<Operation> messages = new ArrayDeque<>(0);
     private final ArrayDeque<Operation> accesses = new ArrayDeque<>(0);
-    /** Waits for a slot and for nothing else. */
+    /** Probes, which wait for a slot only. */
     private final ArrayDeque<Operation> probes = new ArrayDeque<>(0);
     private final List<ArrayDeque<Operation>> rows = List.of(controls, questions, messages, accesses, probes);
     /**
@@ -51,11 +53,11 @@ final class SendSide {
     private int unanswered;
     /** The peer is known, so that something may be sent. */
     private boolean started;
-    /** There are credits; without, the application sees to receives by itself. */
+    /** Whether credits count; else the application posts its own receives. */
     private boolean counting;
     private EndpointException failure;
 
-    /** A write of nothing, which only an endpoint that is there acknowledges. */
+    /** A write of nothing, which only a live endpoint acknowledges. */
     private static final class Probe extends Operation {
         private Probe() {
             super(null, null);
@@ -126,7 +128,7 @@ final class SendSide {
         add(messages, operation);
     }
 
-    /** Something that touches the peer's memory. */
+    /** An operation on the peer's memory. */
     void access(Operation operation) {
         add(accesses, operation);
     }
@@ -145,7 +147,7 @@ final class SendSide {
         }
     }
 
-    /** Whether the device has sent all that it was given and, where that proves nothing, the peer has taken it in. */
+    /** Whether the device has sent all that was posted and, if that proves nothing, the peer has taken it in. */
     boolean isSettled(boolean completionIsDelivery) {
         return !isBusy() && controls.isEmpty() && (completionIsDelivery || control.isTaken());
     }
@@ -162,12 +164,12 @@ final class SendSide {
         last = null;
     }
 
-    /** Whether that has yet to go out. */
+    /** Whether the last control message still has to go out. */
     boolean hasLast() {
         return last != null;
     }
 
-    /** Whether that has gone out. */
+    /** Whether it has gone out. */
     boolean hasSaidLast() {
         return saidLast;
     }
@@ -212,7 +214,7 @@ final class SendSide {
         if (failure != null && last != null && freeCount > 0 && control.room() > 0) {
             Operation operation = last;
             last = null;
-            saidLast = post(controls, operation); // no credit needs to be kept any more
+            saidLast = post(controls, operation); // no credit has to be kept any more
         }
     }
 
@@ -256,7 +258,7 @@ final class SendSide {
         if (isInline()) {
             request.inline();
         }
-        freeCount--; // all three before: what ends in an Error may have been posted, and completes then
+        freeCount--; // all three first: a post that ends in an Error may have worked, and then completes
         users[index] = operation;
         operation.posted();
         int result = queuePair.postSend(request.signalled());
@@ -274,7 +276,7 @@ final class SendSide {
         return true;
     }
 
-    /** Whether the device takes the bytes of the request at once. */
+    /** Whether the device copies the bytes of the request when it is posted. */
     private boolean isInline() {
         return switch (request.opcode()) {
             case SEND, SEND_WITH_IMMEDIATE, WRITE, WRITE_WITH_IMMEDIATE -> request.elements().count() > 0
@@ -302,8 +304,8 @@ final class SendSide {
     }
 
     /**
-     * Nothing more is posted; what the device has goes on to its completion. Where the peer has closed its end, that
-     * also tells how it ended: the peer may have taken it in before, and its last word may be here first.
+     * Posts nothing more; posted requests go on to their completion. If the peer has closed its end, the completion
+     * also tells how a request ended: the peer may have taken it in, and its last word may be here first.
      */
     void fail(EndpointException reason) {
         failure = reason;

@@ -35,8 +35,8 @@ import org.rdmasockets.verbs.TransportType;
 import org.rdmasockets.verbs.VerbsProvider;
 
 /**
- * The settings of a {@link RdmaEndpointBuilder}, and how to connect and listen so: over the provider of the device that
- * is named, or by the rules for sockets; TCP carries no endpoint. Changed by the builder only, which gives copies away.
+ * The settings of a {@link RdmaEndpointBuilder}, which also connect and listen: over the provider of the named device,
+ * or by the rules for sockets; TCP carries no endpoint. Changed by the builder only, which gives copies away.
  */
 final class Settings implements Protocol.Maker<EndpointProtocol>, Cloneable {
     /** Control messages that an endpoint takes at once. */
@@ -97,7 +97,7 @@ final class Settings implements Protocol.Maker<EndpointProtocol>, Cloneable {
         return Math.max(completions, sends + maxReceives());
     }
 
-    /** Refuses a peer that works otherwise. */
+    /** Refuses a peer of the other mode, raw or not raw. */
     void check(Greeting peer) throws EndpointException {
         if (peer.raw() != raw) {
             throw new EndpointException(EndpointException.Reason.PROTOCOL, "this end is " + mode(raw)
@@ -121,7 +121,7 @@ final class Settings implements Protocol.Maker<EndpointProtocol>, Cloneable {
         return new EndpointProtocol(this, connection);
     }
 
-    /** Refuses a connection that is not where it is wanted, or whose device cannot do what is wanted. */
+    /** Refuses a connection over an unwanted device or port, or over a device that cannot do what is wanted. */
     void check(VerbsConnection connection) throws EndpointException {
         checkPlace(connection.identifier());
         check(connection.device());

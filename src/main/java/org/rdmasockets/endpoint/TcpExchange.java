@@ -58,9 +58,9 @@ public final class TcpExchange {
     private static final int MAC_BYTES = 32;
     private static final int HEARD = 1;
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-    /** How long a caller may take for its call, and a called node from the connect to the end of its answer. */
+    /** How long a caller may take for its call, and a called node for its whole answer. */
     private static final long ANSWER_NANOS = TimeUnit.SECONDS.toNanos(5);
-    /** So many callers besides all nodes are heard at once; then the first of them is hung up on. */
+    /** Most callers besides all nodes that are heard at once; for one more, the first is hung up on. */
     private static final int MOST_STRANGERS = 16;
 
     private final List<InetSocketAddress> nodes;
@@ -74,11 +74,11 @@ public final class TcpExchange {
     private final SecureRandom random = new SecureRandom();
     /** The state of each node, by rank. */
     private final List<Node> others = new ArrayList<>();
-    /** Callers, the first of them first; guarded by itself, as {@link #calls} and {@link #over} are. */
+    /** Callers, oldest first; guarded by itself, as {@link #calls} and {@link #over} are. */
     private final ArrayDeque<Socket> callers = new ArrayDeque<>();
     /** Sockets that call other nodes. */
     private final Set<Socket> calls = new HashSet<>();
-    /** No node is called, and no caller heard, any more. */
+    /** No more calls: no node is called and no caller heard. */
     private boolean over;
 
     /** The bytes that a node tells, and hears. Called by any thread. */
@@ -309,11 +309,11 @@ public final class TcpExchange {
             } catch (ConnectException e) {
                 node.failure = e;
                 if (node.said.isDone()) {
-                    node.heard.complete(null); // it has left, which it does when it has heard all, or has failed
+                    node.heard.complete(null); // it has left: it has heard all, or has failed
                 }
             } catch (IOException | RuntimeException | Error e) {
                 if (node.failure == null || NanoTimes.remaining(deadlineNanos) > RETRY_NANOS) {
-                    node.failure = e; // at the end it is only that there was no time left
+                    node.failure = e; // the last one may only say that no time was left
                 }
             } finally {
                 leave(socket);
@@ -329,7 +329,7 @@ public final class TcpExchange {
         InetAddress own = nodes.get(rank).getAddress();
         if (own.getClass() == address.getAddress().getClass() && !own.isAnyLocalAddress()
                 && own.isLoopbackAddress() == address.getAddress().isLoopbackAddress()) {
-            socket.bind(new InetSocketAddress(own, 0)); // this host may have other addresses, which were not named
+            socket.bind(new InetSocketAddress(own, 0)); // this host may have addresses that were not named
         }
         long end = System.nanoTime() + ANSWER_NANOS;
         socket.connect(address, millisLeft(end));

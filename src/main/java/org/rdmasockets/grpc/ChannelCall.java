@@ -44,7 +44,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private static final String WAITING_STUB = "io.grpc.stub.ClientCalls$ThreadlessExecutor";
     /** How often a platform thread that waits looks whether it was interrupted, which wakes no wait of a call. */
     private static final Duration INTERRUPT_LOOK = Duration.ofMillis(50);
-    /** A longer message may go in parts, which a thread sends that may wait. */
+    /** Longest message that is sent at once; a longer one may go in parts, on a thread that may wait. */
     private static final int AT_ONCE_BYTES = 8_000;
     private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
     private static final Status NO_ROOM = Status.INTERNAL.withDescription("no memory or stack for the call");
@@ -64,7 +64,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private volatile Listener<A> listener;
     private volatile Deadline deadline;
     private volatile RpcMetadata headers;
-    /** Set before the call is made, as the next one. */
+    /** Set before the call is made, as is the next one. */
     private Tracers tracers = Tracers.NONE;
     /** Null if requests go as they are. */
     private Compressor compressor;
@@ -78,7 +78,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private Decompressor decompressor;
     private volatile boolean toldReady;
     private boolean answered;
-    /** The end's words if the listener throws now; they are gRPC's. */
+    /** The text of the end's status if the listener throws now; gRPC's words. */
     private String telling = "the call has failed";
     /** The error that has ended the call here; null while there is none. */
     private Throwable failing;
@@ -102,9 +102,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private byte[] answer;
     private RpcException failure;
 
-    /** How often it was asked for to send since the thread that does last looked; 0 if none does. */
+    /** Requests to send since the sending thread last looked; 0 if no thread sends. */
     private final AtomicInteger flushes = new AtomicInteger();
-    /** Frames that wait to be sent, or are; its monitor guards it, and all below. */
+    /** Messages that wait, or are being sent; its monitor guards it, and all below. */
     final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
     private boolean halfClosed;
     /** Whether headers are complete, so that the call may begin. */
@@ -175,7 +175,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     }
 
     private Status tooLate() {
-        return tooLate("the time of the call is over");
+        return tooLate("the call's deadline has passed");
     }
 
     /** The words are gRPC's, which programs look for; the reason is in brackets. */
@@ -254,7 +254,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             end(ofCredentials(status));
         }
 
-        /** A code that says something of the method is none that credentials may give, says gRPC (A54). */
+        /** gRPC (A54) forbids credentials the codes that say something of the method. */
         private static Status ofCredentials(Status status) {
             return switch (status.getCode()) {
                 case INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, ABORTED, OUT_OF_RANGE,
@@ -362,7 +362,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                     headers, options.isWaitForReady() ? FOR_EVER : again ? null : Duration.ZERO));
         } catch (RpcException e) {
             boolean waited = again && deadline != null && e.status() == RpcStatus.UNAVAILABLE && !channel.isShutdown();
-            end(waited ? tooLate("the time of the call is over, or would be before the next try: " + e.getMessage())
+            end(waited ? tooLate("the call's deadline has passed, or would before the next try: " + e.getMessage())
                     : whatWasFirst(Encoding.status(e)));
         } catch (RuntimeException | Error e) {
             endBy("", e);
@@ -370,7 +370,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         return true;
     }
 
-    /** Ends the call by something that was thrown, also where that throws again: its caller may wait for it. */
+    /** Ends the call by something that was thrown, even if ending it throws again: the caller may wait for that. */
     private void endBy(String what, Throwable e) {
         try {
             end(Status.INTERNAL.withDescription(what + e).withCause(e));
@@ -393,7 +393,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
         String text = status.getDescription();
         return switch (status.getCode()) {
-            case UNAVAILABLE -> tooLate("the time of the call is over: " + text);
+            case UNAVAILABLE -> tooLate("the call's deadline has passed: " + text);
             case DEADLINE_EXCEEDED -> text == null || text.startsWith("the time ")
                     || text.startsWith("no answer within") ? tooLate(text) : status; // others are the server's own
             default -> status;
@@ -500,7 +500,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                 : new CancellationException("Cancelled without a message or cause")));
     }
 
-    /** The call ends so, unless it has ended. Any thread. */
+    /** Ends the call with a status, unless it has ended. Any thread. */
     void end(Status status) {
         StackRoom.ensure(); // a status that is set has to be carried out
         synchronized (this) {
@@ -548,7 +548,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     public void sendMessage(Q message) {
         checkOpen();
         if (cut != null) {
-            return; // the listener is told so
+            return; // the listener hears of it
         }
         byte[] bytes;
         try {
@@ -597,7 +597,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     /** Sends what needs no wait; a thread of its own sends the rest. Messages keep their order. */
     private void flush() {
-        StackRoom.ensure(); // a message that has gone has to leave the outbox
+        StackRoom.ensure(); // a message that was sent has to leave the outbox
         RpcClientCall open = stream;
         if (open == null || flushes.getAndIncrement() > 0) {
             return; // the thread that sends looks again
@@ -644,7 +644,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
     }
 
-    /** A message may have gone and be here still: none goes after it. */
+    /** A message may be sent and still queued: none is sent after it. */
     private void sendingFailed(Throwable e) {
         try {
             endBy("a message was not sent: ", e);
@@ -670,7 +670,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             sendFailed(open, e);
         }
         flushes.set(0);
-        news(); // and flushes: there may be room since this was looked at
+        news(); // it also flushes: there may be room since the look
     }
 
     /** The message to send next; null if there is none, or the server takes none now. */
@@ -839,7 +839,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     private void close(Status found, Metadata trailers) {
         synchronized (this) {
-            endStatus = cut == null ? found : cut; // the status found is perhaps no more than its consequence
+            endStatus = cut == null ? found : cut; // the found status may be only a consequence of the cut
             endTrailers = cut == null ? trailers : new Metadata();
             over = true;
         }
@@ -857,7 +857,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                 closeTold = true;
             }
         } catch (OutOfMemoryError e) {
-            throw e; // it is told again: its caller may wait
+            throw e; // the listener is told again: its caller may wait
         } catch (RuntimeException | Error e) {
             closeTold = true;
             LibraryThreads.report(e);

@@ -83,7 +83,7 @@ final class CoreTransports implements ClientTransportFactory {
 
     @Override
     public SwapChannelCredentialsResult swapChannelCredentials(ChannelCredentials credentials) {
-        return null; // none can be had
+        return null; // not supported
     }
 
     @Override
@@ -101,7 +101,7 @@ final class CoreTransports implements ClientTransportFactory {
         private final SocketAddress server;
         private final RdmaChannel channel;
         private final InternalLogId id;
-        /** Tells the listener one thing after the other. All below belongs to it. */
+        /** Tells the listener one thing after the other; all below is used in it only. */
         private final SynchronizationContext order = new SynchronizationContext((thread, failure) ->
                 FAILURES.warn("a listener of gRPC has failed", failure));
         private Listener listener;
@@ -175,7 +175,7 @@ final class CoreTransports implements ClientTransportFactory {
         @Override
         public ClientStream newStream(MethodDescriptor<?, ?> method, Metadata headers, CallOptions options,
                 ClientStreamTracer[] tracers) {
-            return new CoreStream(this, method, headers, tracers); // the options come by its setters
+            return new CoreStream(this, method, headers, tracers); // the stream's setters bring the options
         }
 
         RdmaChannel channel() {

@@ -47,7 +47,7 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
     /** The carrier of the calls. */
     final RpcClient client;
     final Settings settings;
-    /** Each call of this channel sends these first. */
+    /** The headers that each call of this channel sends first. */
     private final RpcMetadata ownHeaders;
     private final Channel intercepted;
     private final Set<ChannelCall<?, ?>> calls = ConcurrentHashMap.newKeySet();
@@ -57,7 +57,7 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
     /** Whether channelz shows it. */
     private final AtomicBoolean shown = new AtomicBoolean();
     private volatile boolean shutdown;
-    /** As last seen; guarded by stateLock, as the tasks to run at a change. */
+    /** The state as last seen; guarded by stateLock, as are the tasks to run at a change. */
     private ConnectivityState state = ConnectivityState.IDLE;
     private List<Runnable> told = new ArrayList<>();
     private final Object stateLock = new Object();
@@ -69,8 +69,8 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
             CompressorRegistry compressors, DecompressorRegistry decompressors, int maxMessage, int maxMetadata) {}
 
     /**
-     * A channel over a client that it is told how to make; the last interceptor runs first, and the wrapper is inside
-     * of all.
+     * A channel over a client that the function makes; the last interceptor runs first, and the wrapper is inside all
+     * of them.
      */
     RdmaChannel(Function<Consumer<RpcClient.Connectivity>, RpcClient> client, Settings settings,
             List<ClientInterceptor> interceptors, UnaryOperator<Channel> wrapper) {
@@ -98,7 +98,7 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
                 .set(Grpc.TRANSPORT_ATTR_REMOTE_ADDR, remote).build();
     }
 
-    /** Those of the present connection; empty if there is none. */
+    /** The attributes of the present connection; empty if there is none. */
     Attributes attributes() {
         Optional<InetSocketAddress> remote = client.remoteAddress();
         Optional<InetSocketAddress> local = client.localAddress();
@@ -148,13 +148,13 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
         changed.forEach(this::tell);
     }
 
-    /** Runs a callback, and neither that nor its executor on this thread, which may hold the client's locks. */
+    /** Runs a callback and its executor on another thread: this one may hold the client's locks. */
     private void tell(Runnable callback) {
         Executor where = settings.executor();
         threads.execute(where == Encoding.DIRECT ? callback : () -> {
             try {
                 where.execute(callback);
-            } catch (RejectedExecutionException | OutOfMemoryError e) { // it takes no more, or has no thread
+            } catch (RejectedExecutionException | OutOfMemoryError e) { // the executor takes no more, or has no thread
                 callback.run();
             }
         });
@@ -165,7 +165,7 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
         boolean connected;
         ConnectivityState now;
         List<Runnable> changed = List.of();
-        synchronized (stateLock) { // under it the look is no older than what the client has told
+        synchronized (stateLock) { // so the look is no older than what the client has told
             connected = client.isConnected();
             now = state;
             if (now == ConnectivityState.READY && !connected) {
@@ -229,7 +229,7 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
         return id;
     }
 
-    /** A call begins; false if there are to be none. */
+    /** A call begins; false if the channel takes none. */
     boolean begins(ChannelCall<?, ?> call) {
         counts.starts();
         calls.add(call);

@@ -69,7 +69,7 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
     record Serving(Executor executor, ServerCallExecutorSupplier executors, List<ServerStreamTracer.Factory> tracers,
             CompressorRegistry compressors, DecompressorRegistry decompressors, int maxMessage, int maxMetadata,
             Context root, CallCounts counts, LimitedLog failures) {
-        /** Of a server to be. */
+        /** The part that a builder knows: {@link #by} adds the server's. */
         Serving(Executor executor, ServerCallExecutorSupplier executors, List<ServerStreamTracer.Factory> tracers,
                 CompressorRegistry compressors, DecompressorRegistry decompressors, int maxMetadata) {
             this(executor, executors, tracers, compressors, decompressors, 0, maxMetadata, Context.ROOT, null, null);
@@ -137,7 +137,7 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
         return new CallMethod.Begun(begins, method.getType().clientSendsOneMessage());
     }
 
-    /** A call of a method that is not there: its client hears so in gRPC's words, and tracers, too. */
+    /** Ends a call of a method that is not there: its client and tracers hear that in gRPC's words. */
     private void unknown(CallStream stream) throws StatusException {
         Tracers tracers = Tracers.NONE;
         Status status = Status.UNIMPLEMENTED.withDescription("Method not found: " + stream.method());

@@ -12,20 +12,20 @@ import org.rdmasockets.internal.lock.StackRoom;
  */
 final class SerialTask {
     private final Runnable body;
-    /** Told that the executor refuses, and the body does not run any more; null if it is to run elsewhere then. */
+    /** Is told that the executor refuses, so that the body no longer runs; null if it shall then run elsewhere. */
     private final Consumer<RuntimeException> refused;
     /** Changed by the body only. */
     private volatile Executor executor;
     /** Whether the body has changed it just now. */
     private boolean moved;
-    /** How often it was asked for since the body last began; 0 if no thread runs it. */
+    /** Requests since the body last began; 0 if no thread runs it. */
     private final AtomicInteger wanted = new AtomicInteger();
     private final Runnable rounds = this::runRounds;
-    /** It does not throw: an executor is not to take an exception of the body for a refusal of its own. */
+    /** Runs the body. Does not throw: an exception of the body must not look like a refusal of the executor. */
     private final Runnable work = LibraryThreads.insisting(rounds, this::failed);
     private final Runnable elsewhere = this::runElsewhere;
     private final Runnable tellRefusal = this::tellRefusal;
-    /** The refusal that is to be told. */
+    /** The refusal that has to be told. */
     private RuntimeException refusal;
 
     SerialTask(Executor executor, Runnable body, Consumer<RuntimeException> refused) {
@@ -36,7 +36,7 @@ final class SerialTask {
 
     /** There is news. */
     void schedule() {
-        StackRoom.ensure(); // a counted request has to run
+        StackRoom.ensure(); // a request that was counted has to run
         if (wanted.getAndIncrement() == 0) {
             start();
         }
@@ -49,7 +49,7 @@ final class SerialTask {
         } catch (RuntimeException e) { // it takes no more
             if (refused != null) {
                 refusal = e;
-                moved = true; // until it is told: the body runs nowhere meanwhile
+                moved = true; // the body runs nowhere until the refusal is told
                 LibraryThreads.insist(tellRefusal);
             } else {
                 startElsewhere();
@@ -76,12 +76,12 @@ final class SerialTask {
         }
     }
 
-    /** The call has to end all the same. */
+    /** Runs the body on another thread: the call has to end all the same. */
     private void runElsewhere() {
         LibraryThreads.start("rdma-grpc", Thread.currentThread().getContextClassLoader(), work);
     }
 
-    /** The body: has to return now, and runs again, on another executor. */
+    /** Called by the body, which then returns, and runs again on another executor. */
     void moveTo(Executor other) {
         executor = other;
         moved = true;
@@ -92,7 +92,7 @@ final class SerialTask {
         wanted.set(1);
     }
 
-    /** The next news begin anew. */
+    /** Lets the next news begin anew. */
     private void failed(Throwable e) {
         wanted.set(0);
         LibraryThreads.report(e);

@@ -32,7 +32,7 @@ import org.rdmasockets.internal.rpc.call.MessageTooLong;
 
 /** A call at its server. The serial task alone calls the listener; the application calls it one thread at a time. */
 final class ServedCall<Q, A> extends ServerCall<Q, A> {
-    /** Headers that are sent although the application has none, so that the client learns that they have come. */
+    /** Sent as headers where the application has none, so that the client learns that headers have come. */
     private static final List<RpcMetadata.Entry> CONTENT_TYPE =
             List.of(Encoding.entry("content-type", "application/grpc"));
 
@@ -53,7 +53,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private Listener<Q> listener;
     private boolean inputEnded;
     private boolean over;
-    /** Whether the listener knows that the call is ready, or the call has never been other. */
+    /** Whether the listener knows that the call is ready, or the call was always ready. */
     private volatile boolean toldReady;
     private volatile String authority;
     /** Whether the application's supplier was asked for an executor; serial. */
@@ -63,26 +63,26 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
 
     /** The error that ends the call at its server; null while there is none. Set by the serial task, and a sender. */
     private volatile Throwable failing;
-    /** Whether a message was lost by an error: none goes after it. */
+    /** Whether an error lost a message: none is sent after it. */
     private volatile boolean lost;
 
-    // The words of the application; its threads only.
+    // Set by the application's threads, and read by them only.
     private boolean headersSent;
     private boolean closed;
     /** Null if answers go as they are. */
     private Compressor compressor;
     private boolean compresses = true;
 
-    /** Frames that wait to be sent; its monitor guards it, and all below. */
+    /** Messages that wait to be sent; its monitor guards it, and all below. */
     private final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
-    /** How the call is to end when the outbox is empty; null while the application has not said. */
+    /** How the call shall end when the outbox is empty; null before the application has said so. */
     private Status end;
     private byte[] trailers;
     /** The only answer, which goes with the end. */
     private byte[] answer;
-    /** Whether the application's end is the call's; then the three above do not change. */
+    /** Whether the application has ended the call; then the three above do not change. */
     private volatile boolean finished;
-    /** How often it was asked for to send since the thread that does last looked; 0 if none does. */
+    /** Requests to send since the sending thread last looked; 0 if no thread sends. */
     private final AtomicInteger flushes = new AtomicInteger();
 
     ServedCall(CallStream stream, MethodDescriptor<Q, A> method, ServerCallHandler<Q, A> handler,
@@ -117,7 +117,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         task.schedule();
     }
 
-    /** Cancels the context, and not on this thread, which others may need: the application may be told. */
+    /** Cancels the context on another thread: that may call the application, and others may need this thread. */
     private void cancel(Context.CancellableContext begun, Throwable cause) {
         stream.keepPlace(CallStream.CANCELLATION);
         boolean starts = false;
@@ -137,14 +137,14 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         }
     }
 
-    /** The executor takes no more of the call: nothing of the application runs elsewhere. */
+    /** The executor takes no more work of the call: nothing of the application runs elsewhere. */
     private void refused(RuntimeException e) {
         if (over) {
             return;
         }
         Status status = Status.INTERNAL.withDescription("the executor of the server has refused the call: " + e);
         stream.finish(status.getCode().value(), status.getDescription(), null, null);
-        over = true; // the body runs no more
+        over = true; // the body no longer runs
         Context.CancellableContext begun = context;
         try {
             if (begun != null) {
@@ -216,13 +216,13 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         return !moves(headers) && start(headers, more);
     }
 
-    /** It ends before it has begun. */
+    /** Ends the call before it has begun. */
     private void refuse(Status status) {
         stream.finish(status.getCode().value(), status.getDescription(), null, null);
-        over = true; // if there was memory to say so
+        over = true; // after the end, which may lack memory
     }
 
-    /** Whether it goes on on another executor, where this is asked again. */
+    /** Whether the call moves to another executor, which asks this again. */
     private boolean moves(Metadata headers) {
         if (serving.executors() == null || moved) {
             return false;
@@ -312,7 +312,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         }
     }
 
-    /** Does one thing that is to be done; false if there is none. */
+    /** Does one thing that is due; false if nothing is. */
     private boolean step() throws IOException {
         flush();
         if (stream.code() >= 0) {
@@ -337,7 +337,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         return false;
     }
 
-    /** Whether a message may be taken: the only one not before the request is whole, since until then it is counted. */
+    /** Whether a message may be taken. Not the only one before the request is whole: until then it is counted. */
     private boolean mayTake() {
         return !method.getType().clientSendsOneMessage() || first != null || stream.isWhole();
     }
@@ -386,7 +386,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private void endCall() {
         Status status = endStatus();
         Throwable cause = finished ? null : cause();
-        over = true; // nothing above is to be done without memory
+        over = true; // not before: the lines above need memory, and are tried again without it
         traceEnd(status);
         if (finished) {
             try {
@@ -506,7 +506,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         }
     }
 
-    /** The call is to end so, at once or after what waits to be sent; the first end counts. */
+    /** Ends the call with a status, at once or after what waits to be sent; the first end counts. */
     private void end(Status status, Metadata more, boolean now) {
         synchronized (outbox) {
             try {
@@ -529,7 +529,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
 
     /** Sends what there is room for, without a lock: listeners of this call, and of others, may hear of it at once. */
     private void flush() {
-        StackRoom.ensure(); // a message that is taken has to go
+        StackRoom.ensure(); // a message that is taken out has to be sent
         if (flushes.getAndIncrement() > 0) {
             return; // the thread that sends looks again
         }
@@ -546,7 +546,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
             synchronized (outbox) {
                 if (!finished) {
                     lost = true;
-                    end = null; // the application has said how, but its client has not got all
+                    end = null; // the application has ended it, but the client has not got all
                 }
             }
             flushes.set(0);
@@ -577,7 +577,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
                 stream.send(null, message, false);
                 return;
             }
-            // An honest client makes its next call when it hears of the end; the thread that began it may be late.
+            // An honest client makes its next call when it hears of the end; the thread that began this may be late.
             stream.leavePlace(CallStream.CALLBACKS | CallStream.METHOD);
             String text = end.getDescription();
             stream.finish(end.getCode().value(), text == null ? "" : text, trailers, answer);
@@ -610,7 +610,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         compresses = enabled;
     }
 
-    /** Of a client that says what it can read, and cannot read this, answers go as they are. */
+    /** Answers go uncompressed to a client that says what it can read, if this is not among that. */
     @Override
     public void setCompression(String name) {
         if (headersSent) {

@@ -15,7 +15,7 @@ import java.util.List;
  * one at a time, and come one at a time.
  */
 final class Tracers {
-    /** Of a call that is not traced. */
+    /** The tracers of a call that is not traced. */
     static final Tracers NONE = new Tracers(new StreamTracer[0]);
 
     private final StreamTracer[] all;
@@ -71,7 +71,7 @@ final class Tracers {
         }
     }
 
-    /** A client's call goes to its server, and its headers are whole but for what tracers add. */
+    /** A client's call goes to its server; its headers are complete except for those of tracers. */
     void created(Attributes transport, Metadata headers) {
         for (StreamTracer tracer : all) {
             ((ClientStreamTracer) tracer).streamCreated(transport, headers);

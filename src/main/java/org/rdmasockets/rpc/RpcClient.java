@@ -42,7 +42,7 @@ public final class RpcClient implements AutoCloseable {
     private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
     /** How long one attempt to connect may take, with the server's greeting. */
     private static final long ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(30);
-    /** After so many bytes of answers a client that has nothing under way says that it has them. */
+    /** Bytes of answers after which a client with nothing under way says that it has them. */
     private static final long UNSAID_BYTES = 16 << 10;
 
     private final Connector connector;
@@ -55,7 +55,7 @@ public final class RpcClient implements AutoCloseable {
     /** The attempt that waits for a server's greeting, null while none does. Written under connecting. */
     private volatile Backoff greeting;
     private volatile boolean closed;
-    /** As it was told last; guarded by stateLock. */
+    /** The state that was last told; guarded by stateLock. */
     private Connectivity state = Connectivity.IDLE;
     private final Object stateLock = new Object();
     /** Ends when the watcher of the application has been told of the last state; guarded by stateLock. */
@@ -87,15 +87,15 @@ public final class RpcClient implements AutoCloseable {
 
     /** Makes connections. */
     interface Connector {
-        /** Connects within a time, longer than nothing. */
+        /** Connects within a time, which is more than 0. */
         Carrier connect(long limitNanos) throws IOException;
     }
 
-    /** The number of a call. It hears when that ends. */
+    /** The number of a call. Is told when the call ends. */
     static final class Number implements CallStream.Ending {
         private final RpcClient client;
         final long value;
-        /** From then on a call that was lost is not made again. */
+        /** After this time a call that was lost is not made again. */
         private final long untilNanos;
 
         private Number(RpcClient client, long value, long untilNanos) {
@@ -426,7 +426,7 @@ public final class RpcClient implements AutoCloseable {
         return connection != null && connection.isOpen();
     }
 
-    /** A watcher of the application, told on threads of their own of one state after the other: locks are held here. */
+    /** Has a watcher told of one state after the other, on other threads: callers hold locks here. */
     private Consumer<Connectivity> inTurn(Consumer<Connectivity> watching) {
         ClassLoader context = Thread.currentThread().getContextClassLoader();
         return now -> told = told.handleAsync((before, failure) -> {
@@ -479,13 +479,13 @@ public final class RpcClient implements AutoCloseable {
                 ensureWanted(backoff);
                 forgetLate();
                 if (connection != null && connection.isLost()) {
-                    connection.close(); // again: it was lost, perhaps where no stack was left to end it
+                    connection.close(); // again: the thread that lost it may have had no stack left to end it
                 }
                 connection = make(backoff);
                 current = connection;
                 tell(Connectivity.READY);
                 connection.watch(this::ended);
-                ended(connection); // it may have ended before it was current
+                ended(connection); // if it ended before it was current
                 if (closed) {
                     connection.close();
                 }
@@ -532,7 +532,7 @@ public final class RpcClient implements AutoCloseable {
             }
             return new ClientConnection(carrier, maxMessage, identity, sentUpTo,
                     Math.max(1, end - System.nanoTime()));
-        } catch (Error e) { // of a field, perhaps
+        } catch (Error e) { // perhaps in a field's initializer
             LibraryThreads.close(carrier);
             throw e;
         } finally {
@@ -551,14 +551,14 @@ public final class RpcClient implements AutoCloseable {
         private long connectUntil;
         /** Whether the call has a time of its own for that. */
         private final boolean ownTime;
-        /** A call with its own time was made again without a pause, as each is once. */
+        /** A call with its own time was made again without a pause, which each may be once. */
         private boolean madeAgain;
         private long pauseNanos = FIRST_PAUSE_NANOS;
         private volatile boolean givenUp;
         /** The carrier whose server has not greeted yet, null for none. */
         private volatile Carrier greeted;
 
-        /** For a call with a deadline, or none, that has a time of its own to connect, or the client's: null. */
+        /** For a call with a deadline or none, and its own time to connect again; null for the client's time. */
         Backoff(long deadlineNanos, Duration retryTime) {
             refusedUntil = deadlineNanos == Long.MAX_VALUE ? NanoTimes.after(retryNanos) : deadlineNanos;
             ownTime = retryTime != null;
@@ -606,7 +606,7 @@ public final class RpcClient implements AutoCloseable {
                 return pause(refusedUntil);
             }
             if (ownTime && failed.isLost() && !idempotent) {
-                connectUntil = System.nanoTime(); // it asks for its answer, and waits for no other server
+                connectUntil = System.nanoTime(); // the repeated call wants its answer: no other server has that
             }
             if (ownTime && !madeAgain) {
                 madeAgain = true;

@@ -57,7 +57,7 @@ public final class RpcPending {
         }
     }
 
-    /** Begins if that needs no wait; false if it has not begun. */
+    /** Begins, if that needs no wait; else false. */
     boolean tryStart() throws RpcException {
         ClientConnection to = client.current();
         boolean begun = false;
@@ -133,7 +133,7 @@ public final class RpcPending {
         } else {
             try {
                 LibraryThreads.start("rdma-rpc-repeat", LibraryThreads.once(() -> repeat(now), this::failedBy));
-            } catch (Error e) { // no memory: it is not made again, and the application waits to be told
+            } catch (Error e) { // no memory: the call is not made again, and the application waits to be told
                 failure = new RpcException(RpcStatus.UNAVAILABLE, e.toString(), RpcMetadata.EMPTY, e);
                 told.run();
             }
@@ -149,7 +149,7 @@ public final class RpcPending {
         }
     }
 
-    /** The application waits to be told. */
+    /** Ends the call by an error: the application waits to be told. */
     private void failedBy(Throwable e) {
         failure = new RpcException(RpcStatus.INTERNAL, e.toString(), RpcMetadata.EMPTY, e);
         told.run();

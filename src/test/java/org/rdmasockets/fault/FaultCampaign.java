@@ -259,7 +259,7 @@ final class FaultCampaign implements AutoCloseable {
     /**
      * Whether an error can come from there. Not where a method begins, or where a monitor is taken: that takes stack
      * and no memory of the heap. The stack of a caller ends in earnest instead, see {@link FaultNode}, and that of a
-     * thread of the library begins empty and never does. Nor for want of a class that the place has used before: it is
+     * thread of the library begins empty and never does. Nor for lack of a class that the place has used before: it is
      * there for good. With {@code -Dorg.rdmasockets.test.faults.all=true} all is thrown all the same.
      */
     private boolean isMeant(int point) {

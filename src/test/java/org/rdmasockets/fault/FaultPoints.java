@@ -200,7 +200,7 @@ final class FaultPoints {
     private final class Insertion implements CodeTransform {
         private final String owner;
         private final String method;
-        /** A method that can throw nothing else ends in no {@code Error} either but for want of stack. */
+        /** A method that can throw nothing else ends in no {@code Error} either but for lack of stack. */
         private boolean atEntry;
         private int line;
 

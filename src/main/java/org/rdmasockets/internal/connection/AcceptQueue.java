@@ -79,7 +79,7 @@ public final class AcceptQueue<T> implements AutoCloseable {
             throw new SocketException(ended);
         }
         Entry<T> next = waiting.poll(); // an interrupt concerns only a thread that would wait
-        if (next == null) { // a connection that its peer takes for established is perhaps not here yet
+        if (next == null) { // a connection that its peer takes for established may not be here yet
             next = InterruptibleWait.awaitAnswer(nanos -> waiting.poll(nanos, TimeUnit.NANOSECONDS), deadlineNanos);
         }
         if (next == null) {

@@ -44,7 +44,7 @@ final class Arrival<P extends Protocol> implements ConnectionHandler {
     private P connection;
     /** Whether the request was accepted, or is about to be: only then does a disconnect follow a connection. */
     private volatile boolean answering;
-    /** Since when the peer has the answer, by {@code System.nanoTime}; 0 while it has none. */
+    /** When the peer was answered, by {@code System.nanoTime}; 0 before. */
     private volatile long answeredNanos;
     /** Whether the handling of an event threw: then a tick of the listener discards this. */
     private volatile boolean broken;
@@ -80,7 +80,7 @@ final class Arrival<P extends Protocol> implements ConnectionHandler {
         return "connection from " + identifier.remoteAddress();
     }
 
-    /** Whether the peer shares memory with this process, so that its end is heard of at once. */
+    /** Whether the peer shares memory with this process: then this end hears of its death at once. */
     boolean isLocal() {
         Device device = identifier.device();
         return device != null && device.info().transport() == TransportType.SHARED_MEMORY;
@@ -97,7 +97,7 @@ final class Arrival<P extends Protocol> implements ConnectionHandler {
         return now - cameNanos;
     }
 
-    /** How long the peer has not answered the answer, in nanoseconds; 0 if it is not its turn. */
+    /** How long the peer has left the answer unconfirmed, in nanoseconds; 0 before it has the answer. */
     long silentNanos(long now) {
         long since = answeredNanos;
         return since == 0 ? 0 : now - since;
@@ -131,7 +131,7 @@ final class Arrival<P extends Protocol> implements ConnectionHandler {
         }
     }
 
-    /** No more reads at once than the peer has asked for. */
+    /** The answer's parameters: no more reads at once than the peer has asked for. */
     private ConnectionParameters answer(ConnectionParameters own) {
         boolean fits = own.responderResources() <= request.responderResources()
                 && own.initiatorDepth() <= request.initiatorDepth();
@@ -141,7 +141,7 @@ final class Arrival<P extends Protocol> implements ConnectionHandler {
                 own.receiverNotReadyRetryCount());
     }
 
-    /** Refuses the peer, which is only told no; a fault of this end is logged for a person, now and then. */
+    /** Refuses the peer without a reason; a fault of this end is logged, now and then. */
     private void refuse(Throwable cause, boolean ownFault) {
         try {
             if (ownFault && !hasEnded()) {

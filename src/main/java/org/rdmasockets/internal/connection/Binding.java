@@ -20,7 +20,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * A local address and port of one engine, for a connection or a listener to be. Port numbers of RoCE and InfiniBand are
- * their own. iWARP shares TCP's, and greets any TCP server that has the port; so it is used only if that is said.
+ * their own. iWARP shares TCP's, and greets any TCP server that has the port; so it is used only if asked for.
  */
 public final class Binding implements AutoCloseable {
     private static final Log LOG = new Log(Binding.class);
@@ -48,13 +48,13 @@ public final class Binding implements AutoCloseable {
         this.local = local;
     }
 
-    /** Takes no address yet: connect will, on iWARP if that may be. The routes say what the wildcard is. */
+    /** Takes no address yet: connect will, on iWARP too if {@code iwarp}. For the wildcard, the routes say which. */
     public static Binding later(Engine engine, boolean iwarp, InetSocketAddress local) {
         return new Binding(engine, iwarp, local);
     }
 
     /**
-     * Takes a local address ({@code rdma_bind_addr}), on an iWARP device if that may be; port 0 takes a free one.
+     * Takes a local address ({@code rdma_bind_addr}), on iWARP only if {@code iwarp}; port 0 takes a free one.
      * Throws {@code BindException} if the port is taken or the address is no RDMA device's; {@code SocketException} if
      * RDMA is not available.
      */
@@ -200,13 +200,13 @@ public final class Binding implements AutoCloseable {
         }
     }
 
-    /** The JDK's way to ask looks through all jars for a provider of channels, so it comes second. */
+    /** Asks the provider first: the JDK's way looks through all jars for a provider of channels. */
     private InetAddress sourceOf(InetSocketAddress remote) throws IOException {
         Optional<InetAddress> source = engine.connectionManager.sourceOf(remote);
         return source.isPresent() ? source.get() : Routes.sourceOf(remote);
     }
 
-    /** An address of one version reaches none of the other, as with TCP, in whose words this says so. */
+    /** Refuses a peer of the other IP version, which cannot be reached, in TCP's words. */
     private static void ensureSameFamily(InetAddress from, InetAddress to) throws IOException {
         if (!from.isAnyLocalAddress() && from instanceof Inet6Address != to instanceof Inet6Address) {
             throw NetErrors.otherFamily(to);
@@ -305,8 +305,8 @@ public final class Binding implements AutoCloseable {
     }
 
     /**
-     * The wildcard where there is an iWARP device: the kernel refuses peers of the other address family there, so each
-     * address that an RDMA device has now is bound by itself.
+     * Binds the wildcard where there is an iWARP device. The kernel refuses peers of the other address family there, so
+     * each address that an RDMA device has now is bound by itself.
      */
     private List<ConnectionIdentifier> bindEachAddress() throws IOException {
         List<ConnectionIdentifier> bound = new ArrayList<>();

@@ -65,8 +65,9 @@ public interface Connection extends AutoCloseable {
     void spin(int micros);
 
     /**
-     * Sends the lower eight bits of urgent data. A carrier of none gets a sign of life from the peer's device instead:
-     * the peer would throw the byte away. Throws if the connection is closed or broken, or its output is shut down.
+     * Sends the lower eight bits of urgent data. Where nothing carries that, asks the peer's device for a sign of life
+     * instead: the peer would throw the byte away. Throws if the connection is closed or broken, or its output is shut
+     * down.
      */
     void sendUrgentData(int data) throws IOException;
 

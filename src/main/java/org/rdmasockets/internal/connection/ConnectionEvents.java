@@ -15,7 +15,7 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
  * event looks for the waiting one afterwards.
  */
 final class ConnectionEvents implements ConnectionHandler, InterruptibleWait.Wait<Object> {
-    /** An event that is so old when a timer finds it has woken no thread, in milliseconds. */
+    /** An event at least this old when a timer finds it has woken no thread, in milliseconds. */
     private static final int LATE_MILLIS = 50;
 
     private final CompletionPoller poller;
@@ -40,7 +40,7 @@ final class ConnectionEvents implements ConnectionHandler, InterruptibleWait.Wai
         this.poller = poller;
     }
 
-    /** Any thread if it is an answer: that comes before there is a connection, and is only queued. */
+    /** Poller thread; an answer may come on any thread, before there is a connection, and is only queued. */
     @Override
     public void onEvent(ConnectionIdentifier identifier, ConnectionEvent event) {
         VerbsConnection owner = add(event);
@@ -54,7 +54,7 @@ final class ConnectionEvents implements ConnectionHandler, InterruptibleWait.Wai
         add(CANCELLED);
     }
 
-    /** Queues a step and wakes the waiting thread, unless there is a connection, which this gives then. */
+    /** Returns the connection, if there is one; else queues a step and wakes the waiting thread. */
     private VerbsConnection add(Object step) {
         synchronized (this) {
             if (connection != null) {

@@ -4,21 +4,21 @@ import java.util.Arrays;
 import org.rdmasockets.internal.log.Log;
 
 /**
- * The connections of an engine. Each tick visits those that attend: something is to be expected of them. A connection
- * that was quiet at two ticks is visited only at each {@value #ROUND}th, until it attends again: thousands of idle
+ * The connections of an engine. Each tick visits those that attend: something is expected of them. A connection that
+ * was quiet at two ticks is visited only at each {@value #ROUND}th, until it attends again: so thousands of idle
  * connections cost next to nothing.
  *
- * <p>A connection attends without a fence, after it has noted why: a note that the poller has overlooked because it was
- * still on its way is there at the next tick, and until then no connection stops attending.
+ * <p>A connection attends without a fence, after it has noted why. The poller may overlook a note that is still on its
+ * way: it sees the note at the next tick, and until then no connection stops attending.
  */
 final class ConnectionRegistry {
-    /** A quiet connection is visited at one of so many ticks. */
+    /** A quiet connection is visited at one of this many ticks. */
     static final int ROUND = 16;
 
     private static final Log LOG = new Log(ConnectionRegistry.class);
     private static final int FEWEST_PLACES = 16;
     private static final int SPARSE = 4;
-    /** Of a connection that is in no registry. */
+    /** The place of a connection that is in no registry. */
     private static final int NO_PLACE = -1;
     /** Visits of a connection that attends, from when it has become quiet. */
     private static final byte VISITS = 2;
@@ -31,8 +31,8 @@ final class ConnectionRegistry {
         private volatile byte visits;
 
         /**
-         * Poller thread, a few times a second, or each few seconds while this is quiet: looks for deadlines, without
-         * blocking. False if it will do to look within {@link Engine#ROUND_NANOS} again, unless it attends before.
+         * Poller thread, a few times a second, or every few seconds while this is quiet: looks for deadlines, without
+         * blocking. False if the next look may be {@link Engine#ROUND_NANOS} later, unless it attends before.
          */
         abstract boolean tick(long now);
 
@@ -56,7 +56,7 @@ final class ConnectionRegistry {
     /** Each tick visits the places that leave this remainder by {@link #ROUND}; poller thread only. */
     private int turn;
 
-    /** Takes a connection in; it attends. */
+    /** Adds a connection, which attends. */
     synchronized void add(Member connection) {
         if (size == members.length) {
             members = Arrays.copyOf(members, 2 * size);
@@ -66,7 +66,7 @@ final class ConnectionRegistry {
         members[size++] = connection;
     }
 
-    /** Takes a connection out, if it is in. */
+    /** Removes a connection, if it is here. */
     synchronized void remove(Member connection) {
         if (connection.place < 0) {
             return;
@@ -84,7 +84,7 @@ final class ConnectionRegistry {
         }
     }
 
-    /** Has a connection visited at each tick from now on, if it is in. */
+    /** Has a connection visited at each tick from now on, if it is here. */
     void attend(Member connection) {
         if (connection.visits < VISITS) {
             synchronized (this) {

@@ -30,9 +30,9 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
 
     /** Stands for an event: the peer's process does not run. */
     private static final Object PEER_STOPPED = new Object();
-    /** The first attempt within this host has at least so long, whatever its caller says: this process loads code. */
+    /** Least time of the first attempt within this host, whatever its caller says: this process loads code. */
     private static final long FIRST_NANOS = TimeUnit.SECONDS.toNanos(2);
-    /** If another transport can be tried, the set-up pool has so many times as long as a silent peer. */
+    /** If another transport can be tried, the longest wait for the set-up pool, in waits for a silent peer. */
     private static final int POOL_PATIENCE = 4;
     /** How often to look whether the process of a silent peer is stopped: no event tells that. */
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -137,7 +137,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
                 expect(ConnectionEvent.RouteResolved.class);
             }
             if (leftNanos() <= 0) {
-                throw timedOut(); // before the peer is asked: its answer could come in time or not
+                throw timedOut(); // before the peer is asked: its answer might still come in time
             }
             begin(FlightEvents.ANSWER);
             perform(Step.REQUEST);
@@ -227,7 +227,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
     }
 
     private IOException timedOut() {
-        engine.practised(); // the next one shall not wait longer than it is told
+        engine.practised(); // the next attempt shall not wait longer than told
         IOException timedOut = callersDeadline || hasOtherWay() ? NetErrors.connectTimedOut()
                 : new ConnectException("Connection timed out: " + remote);
         return acknowledged ? NetErrors.notNow(timedOut, remote, "the server's backlog is full: accept more often, or "
@@ -399,7 +399,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
         LibraryThreads.insist(this); // the peer may be connected
     }
 
-    /** Gives the attempt up; a task by itself, since without memory none can be made. */
+    /** Gives the attempt up. This object is the task: without memory no other can be made. */
     @Override
     public void run() {
         if (engine.mayBlock) {

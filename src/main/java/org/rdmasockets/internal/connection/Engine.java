@@ -42,7 +42,7 @@ public final class Engine implements AutoCloseable {
     public static final int RETRY_COUNT = 6;
     /** Retries while the peer has no receive posted: for ever, as rsockets needs. */
     public static final int RECEIVER_NOT_READY_RETRIES = 7;
-    /** In which time each connection is visited, also if it is quiet; a busy poller takes longer. */
+    /** Each connection is visited within this time, a quiet one too; a busy poller takes longer. */
     public static final long ROUND_NANOS = TimeUnit.MILLISECONDS.toNanos(Engine.TICK_MILLIS * ConnectionRegistry.ROUND);
 
     private static final Log LOG = new Log(Engine.class);
@@ -54,7 +54,7 @@ public final class Engine implements AutoCloseable {
     private static final Map<VerbsProvider, Engine> ENGINES = new ConcurrentHashMap<>();
     /** The process ends: each close waits for delivery from now on. */
     private static volatile boolean exiting;
-    /** Until when the process waits then for all that is closed, together; set before {@link #exiting}. */
+    /** When the ending process stops waiting for closed connections; set before {@link #exiting}. */
     private static long exitDeadline;
 
     final TransportProvider provider;
@@ -120,7 +120,7 @@ public final class Engine implements AutoCloseable {
         poller.tick(new Duty(Duty.TICK, null));
     }
 
-    /** Without it there is no use for the connection manager; the next try makes a new one. */
+    /** Makes the event poller; a failure closes the connection manager, and the next try makes both anew. */
     private EventPoller createEventPoller() throws VerbsException {
         try {
             return provider.createEventPoller();
@@ -183,14 +183,14 @@ public final class Engine implements AutoCloseable {
     }
 
     /**
-     * Loads what a connection needs, before the first is listened for: no peer's timeout shall pay for it. Returns when
-     * that is done, known to be impossible, or takes too long.
+     * Loads all code of a connection before the first listen, so that no peer's timeout pays for it. Returns when that
+     * is done, known to be impossible, or takes too long.
      */
     public synchronized void prepare() {
         practised = practised || WarmUp.of(provider);
     }
 
-    /** The same for a listener to be there, perhaps on iWARP: on a device, makes the resources of a connection once. */
+    /** The same for a listener on an address, perhaps on iWARP: on a device, makes a connection's resources once. */
     public void prepare(boolean iwarp, InetSocketAddress local, Protocol.Maker<?> maker) {
         prepare();
         if (mayBlock && !practised && !prepared.getAndSet(true)) {
@@ -198,7 +198,7 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Whether all code is loaded that a connection needs, as far as that can be known. */
+    /** Whether all code that a connection needs is loaded, as far as is known. */
     public boolean isPractised() {
         return practised;
     }
@@ -268,11 +268,12 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Poller thread: a failure does no harm. */
+    /** Poller thread: stays on processors near the devices; a failure does no harm. */
     private void stayNearDevices() {
         Set<String> names = watched.stream().map(device -> device.info().name()).collect(Collectors.toSet());
         try {
-            LOG.info("who waits for completions of {} stays on processors {}", names, provider.stayNear(names));
+            LOG.info("the thread that waits for completions of {} stays on processors {}", names,
+                    provider.stayNear(names));
         } catch (VerbsException e) {
             LOG.warn("-D{}numa=true has no effect: {}", Property.PREFIX, e.getMessage());
         }
@@ -409,12 +410,12 @@ public final class Engine implements AutoCloseable {
         return exiting;
     }
 
-    /** Until when, by {@code System.nanoTime}: one time for all, so that many peers that take nothing cost it once. */
+    /** When the process stops waiting, by {@code System.nanoTime}: once for all peers, however many take nothing. */
     static long exitDeadline() {
         return exitDeadline;
     }
 
-    /** Takes no lock, which another thread may hold for ever; two calls at once set about the same. */
+    /** Takes no lock, as another thread may hold one for ever; two calls at once set nearly the same time. */
     private static void beginExit() {
         if (!exiting) {
             exitDeadline = System.nanoTime() + TransportSettings.CURRENT.exitNanos();
@@ -434,8 +435,8 @@ public final class Engine implements AutoCloseable {
     }
 
     /**
-     * In a thread of its own, which the hook waits for until the deadline: a caller may have a connection's lock, and
-     * never give it back.
+     * Runs in a thread of its own, for which the hook waits until the deadline: a caller may have a connection's lock,
+     * and never give it back.
      */
     private void leaveAll(long deadline) {
         VerbsConnection[] all = all();
@@ -457,14 +458,14 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /** Of an engine {@linkplain #apart}, whose connections are torn down: frees its thread and descriptors. */
+    /** Frees the thread and descriptors of an engine {@linkplain #apart}, whose connections are torn down. */
     @Override
     public void close() {
         poller.close();
         connectionManager.close();
     }
 
-    /** Its connections, for a person who looks for one that stays. */
+    /** The connections, for a person who looks for one that stays. */
     @Override
     public String toString() {
         return "Engine" + Arrays.toString(all());

@@ -29,7 +29,7 @@ public final class FlightEvents {
 
     private static final String CATEGORY = "RDMA Sockets";
     private static final boolean PRESENT = isPresent();
-    /** The events each second are on their way; two threads may set about the same. */
+    /** The events of each second are set up, or are about to be; two threads may both do that. */
     private static volatile boolean watching;
 
     private FlightEvents() {}

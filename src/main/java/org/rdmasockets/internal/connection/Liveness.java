@@ -16,7 +16,7 @@ final class Liveness {
     enum Duty {
         /** Nothing. */
         NOTHING,
-        /** A send is unacknowledged for too long, unless its completion was only not taken in. */
+        /** A send is unacknowledged for too long, unless its completion has only not been taken in. */
         CHECK,
         /** Nothing was posted or completed for a while: have what was written last confirmed. */
         CONFIRM,
@@ -25,14 +25,14 @@ final class Liveness {
     }
 
     /**
-     * Less than a tick: so the next tick after a write has it confirmed, if nothing else has happened. It is a look: to
-     * ask takes in what has arrived, and so would hide a lost wake-up.
+     * Less than a tick: so the next tick after a write has it confirmed, if nothing else has happened. To ask also
+     * takes in what has arrived, and so hides a lost wake-up: see {@link Rescues#lookNanos}.
      */
     static final long CONFIRM_NANOS = Rescues.lookNanos(TimeUnit.MILLISECONDS.toNanos(250));
 
     /** How long an accepting end listens to a peer that says nothing, before it may speak itself. */
     private static final long LISTEN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
-    /** Half a second each: longer than a call to accept lasts. */
+    /** Ticks of half a second: together longer than a call to accept lasts. */
     private static final byte KNOCKING_TICKS = 32;
 
     private static final VarHandle SINCE = VarHandles.of(MethodHandles.lookup(), "unacknowledgedSince", long.class);
@@ -72,7 +72,7 @@ final class Liveness {
         knockingTicks = KNOCKING_TICKS;
     }
 
-    /** Poller thread, once a tick: whether to ask now, after each time half as often; never once the peer was heard. */
+    /** Poller thread, each tick: whether to ask now; the interval doubles each time. Not once the peer was heard. */
     boolean knocks(boolean heard) {
         knockingTicks = heard ? 0 : knockingTicks;
         return knockingTicks > 0 && Integer.bitCount(KNOCKING_TICKS + 1 - knockingTicks--) == 1;
@@ -84,8 +84,8 @@ final class Liveness {
     }
 
     /**
-     * A completion was applied; so many sends are outstanding. The clock seldom moves: seldom anything is written. True
-     * if it is the first one since the last tick, or if a clock was started.
+     * A completion was applied; so many sends are outstanding. Writes only when the coarse clock has moved. True if it
+     * is the first completion since the last tick, or if it started the clock of a send.
      */
     boolean completed(long now, int outstanding) {
         boolean first = lastActivity != now;
@@ -124,7 +124,7 @@ final class Liveness {
         return over;
     }
 
-    /** The clock of the oldest send starts anew: only now was the device asked to acknowledge it. */
+    /** Restarts the clock of the oldest send: only now was the device asked to acknowledge it. */
     void asked(long now) {
         SINCE.setOpaque(this, now);
     }

@@ -26,7 +26,7 @@ public interface Protocol extends CompletionClient {
     /** Whether the connection manager tells the peer at once that this has failed; else the protocol does. */
     boolean disconnectsAtOnce();
 
-    /** How soon a peer's device tries again that found no receive: InfiniBand's code (9.7.5.2.8), or 0 for 655 ms. */
+    /** How soon a peer's device that found no receive tries again: InfiniBand's code (9.7.5.2.8), or 0 for 655 ms. */
     int receiverNotReadyTimer();
 
     /** The connection is up; zeros may follow the peer's data. If it throws, the caller aborts the connection. */
@@ -35,10 +35,10 @@ public interface Protocol extends CompletionClient {
     /** The connection manager says that the peer is gone; what it sent before was taken in. */
     void onDisconnected();
 
-    /** The connection cannot go on; {@code reset} if a peer that died brings that, too. */
+    /** The connection cannot go on; {@code reset} if the death of a peer looks the same. */
     void fail(boolean reset, String reason);
 
-    /** After anything that may have changed what is to be posted, or what memory is needed. */
+    /** Called after anything that may have changed what has to be posted, or what memory is needed. */
     void settle();
 
     /** How many requests the peer's device has not acknowledged: 0 for none. */
@@ -47,7 +47,7 @@ public interface Protocol extends CompletionClient {
     /** The peer's device is silent for too long: see {@link Liveness}. The connection fails, and people read why. */
     void giveUp(long seconds);
 
-    /** Has the device show what has completed, if nothing else does; gives true if it was asked by this call. */
+    /** Has the device show what has completed, if nothing else does; true if this call asked it. */
     boolean confirm();
 
     /** Asks the peer's device for a sign of life. */
@@ -56,16 +56,16 @@ public interface Protocol extends CompletionClient {
     /** Poller thread, at each tick or in each round: whether to be called at the next tick, too. */
     boolean tick(long now);
 
-    /** This process ends soon, which the peer is told where the protocol has a word for it. */
+    /** This process ends soon: the peer is told, if the protocol has a word for it. */
     void leave();
 
     /** The application has closed this end: the peer is told after everything that was sent. */
     void disconnect();
 
-    /** Whether the peer has all that was sent, while this is open: true if it is not known otherwise. */
+    /** Whether the peer has all that was sent, while this is open; true also if that is not known. */
     boolean isSettled();
 
-    /** Whether nothing is left for the device to do after {@link #disconnect}: true also when it never will be done. */
+    /** Whether nothing is left for the device to do after {@link #disconnect}; true also if it never will be done. */
     boolean isDrained();
 
     /** Whether the peer has said that it leaves. */

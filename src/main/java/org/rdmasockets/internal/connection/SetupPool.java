@@ -32,7 +32,7 @@ public final class SetupPool {
     private static final int MAX_PEER_CALLS = MAX_THREADS - USUAL_THREADS;
     /** A call to a peer that takes longer is taken for stuck. */
     static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
-    /** How long to pause after a failure for want of memory. */
+    /** How long to pause after a failure for lack of memory. */
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
     /** Longest wait for memory; only a pool whose threads are all stuck needs that long. */
@@ -127,7 +127,7 @@ public final class SetupPool {
         return outcome;
     }
 
-    /** Makes a call that waits for a peer, perhaps for minutes; while many are stuck, it does not begin for long. */
+    /** Makes a call that waits for a peer, perhaps for minutes; while many are stuck, it begins much later. */
     public <T> CompletableFuture<T> submitPeerCall(Callable<T> call) {
         CompletableFuture<T> outcome = new CompletableFuture<>();
         add(peerQueue, new PeerCall(() -> complete(outcome, call)));
@@ -158,7 +158,7 @@ public final class SetupPool {
         }
     }
 
-    /** Waits for the outcome of a task: true when there is one, for the caller to ask for; null when time is over. */
+    /** Waits for the outcome of a task: true once there is one, null when the time is over. */
     public static Boolean completed(CompletableFuture<?> outcome, long nanos) throws InterruptedException {
         try {
             outcome.get(nanos, TimeUnit.NANOSECONDS);
@@ -170,7 +170,7 @@ public final class SetupPool {
         return true;
     }
 
-    /** The result of a task that has ended; an exception that is not of input or output becomes the cause of one. */
+    /** The result of a task that has ended; throws its {@code IOException}, or one whose cause is what it threw. */
     static <T> T result(CompletableFuture<T> ended, String whatFailed) throws IOException {
         if (!ended.isCompletedExceptionally()) {
             return ended.resultNow();

@@ -53,7 +53,7 @@ final class StreamDirect implements ZeroCopyTransfers {
 
     @Override
     public DirectMemory allocate(int bytes) throws IOException {
-        transport.available(); // says if it is closed
+        transport.available(); // throws if it is closed
         MemoryRegion region = pool.take(bytes);
         return new DirectMemory(this, region, region.segment().asSlice(0, bytes), pool::giveBack);
     }
@@ -410,7 +410,7 @@ final class StreamDirect implements ZeroCopyTransfers {
             end.clean();
         }
 
-        /** One map's part of the connection. It waits for the end of the segment, so it must not keep that. */
+        /** One map's part of the connection. It waits for the end of the segment, so it must not refer to it. */
         private final class Entry {
             private final int index;
             /** Null until there is some; set before others see this. */

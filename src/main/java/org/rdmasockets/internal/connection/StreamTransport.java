@@ -204,9 +204,9 @@ public final class StreamTransport implements Connection, Protocol {
         return role == Role.READER ? stream.readable() : stream.writable();
     }
 
-    /** Also sees to the memory that the stream needs since a thread has entered, more or less than before. */
+    /** Asks for memory, or gives it back, if the stream needs more or less than when a thread entered. */
     @Override
-    public boolean creditOwed() {
+    public boolean beforeExit() {
         if (rings == null) {
             return false; // the stream could not be made
         }

@@ -29,7 +29,7 @@ final class TcpConnection implements Connection {
     static final String NAME = "tcp";
 
     private static final Log LOG = new Log(TcpConnection.class);
-    /** Those that were not closed: a socket that is forgotten is closed, too. */
+    /** All that were not closed; the cleaner closes a forgotten socket, too. */
     private static final Set<TcpConnection> OPEN = ConcurrentHashMap.newKeySet();
     /** The bytes of connections that have ended. */
     private static final LongAdder RECEIVED_BEFORE = new LongAdder();
@@ -134,8 +134,8 @@ final class TcpConnection implements Connection {
     }
 
     /**
-     * The exception of our socket for a failed operation of the socket of TCP, which closes itself when its virtual
-     * thread is interrupted; ours shall do so, and learns why.
+     * Translates the exception of the TCP socket. When its virtual thread is interrupted, that socket closes itself;
+     * ours must, too, and learns why.
      */
     static IOException translated(IOException e, Socket socket) {
         if (!socket.isClosed()) {
@@ -194,11 +194,11 @@ final class TcpConnection implements Connection {
         socket.setOOBInline(on);
     }
 
-    /** The kernel waits. */
+    /** Does nothing: the kernel waits. */
     @Override
     public void spin(int micros) {}
 
-    /** The options of TCP say it, see {@link #setOption}. */
+    /** Does nothing: TCP's options have it, see {@link #setOption}. */
     @Override
     public void keepAlive(boolean on, int idleSeconds, int probeSeconds) {}
 
@@ -290,7 +290,7 @@ final class TcpConnection implements Connection {
         return SENT_BEFORE.sum() + OPEN.stream().mapToLong(one -> one.writtenBytes).sum();
     }
 
-    /** The same over TCP, where everything is copied. */
+    /** The transfers of memory over TCP, which copies everything. */
     private static final class TcpDirect implements ZeroCopyTransfers {
         /** Enough for a large message. */
         private static final int STAGE_BYTES = 64 << 10;
@@ -311,7 +311,7 @@ final class TcpConnection implements Connection {
 
         @Override
         public DirectMemory allocate(int bytes) throws IOException {
-            connection.available(); // says if it is closed
+            connection.available(); // throws if it is closed
             try {
                 return new DirectMemory(this, null, Arena.ofAuto().allocate(bytes), region -> { });
             } catch (OutOfMemoryError e) {

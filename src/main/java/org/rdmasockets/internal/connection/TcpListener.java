@@ -18,14 +18,14 @@ import org.rdmasockets.internal.log.Log;
 
 /**
  * Listens on TCP with a {@code java.net.ServerSocket}. One platform thread waits in its accept, one connection ahead of
- * the application. The others wait in the kernel, whose backlog so means what it always does.
+ * the application. The others wait in the kernel, so its backlog means what it always does.
  */
 public final class TcpListener implements Listener {
     private static final Log LOG = new Log(TcpListener.class);
 
     /** Longest wait for the port to be free. */
     private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** How long to pause after a failure for want of memory or the like. */
+    /** How long to pause after a failure for lack of memory or the like. */
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final ServerSocket server;
@@ -126,7 +126,7 @@ public final class TcpListener implements Listener {
         }
     }
 
-    /** Once is enough, and to say it may fail for the same reason. */
+    /** Logs an error, once; to log may fail for the same reason. */
     private void report(Throwable error) {
         try {
             if (!reported) {

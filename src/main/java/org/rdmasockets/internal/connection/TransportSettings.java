@@ -3,7 +3,7 @@ package org.rdmasockets.internal.connection;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The settings of this floor that are no options of a socket, read once from system properties. A value out of range is
+ * The settings of this layer that are no options of a socket, read once from system properties. A value out of range is
  * ignored with a warning.
  *
  * @param connectTimeoutNanos end of a connect without a timeout of its own, in nanoseconds

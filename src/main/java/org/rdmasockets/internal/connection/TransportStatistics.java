@@ -52,7 +52,7 @@ public final class TransportStatistics {
         this.transport = transport;
     }
 
-    /** The tally of a transport. */
+    /** The counts of a transport. */
     public static TransportStatistics of(String transport) {
         TransportStatistics tally = ALL.get(transport);
         if (tally == null) {
@@ -62,14 +62,14 @@ public final class TransportStatistics {
         return tally;
     }
 
-    /** The transports of which there is something to tell. */
+    /** The transports that have counted something. */
     static Set<String> inUse() {
         Set<String> names = new TreeSet<>(ALL.keySet());
         names.addAll(Engine.transports());
         return names;
     }
 
-    /** A connection in auto went over TCP, where another transport would have come first. */
+    /** A connection of {@code auto} went over TCP, where another transport would have come first. */
     public static void fellBack() {
         FALLBACKS.incrementAndGet();
     }

@@ -33,7 +33,7 @@ import org.rdmasockets.verbs.VerbsException;
  */
 public final class VerbsConnection extends ConnectionRegistry.Member implements ConnectionHandler, Runnable {
     private static final Log LOG = new Log(VerbsConnection.class);
-    /** So often a connection that ends tries to take in what came for it. */
+    /** Most attempts of an ending connection to take in what came for it. */
     private static final int MOST_FAILURES = 1_000;
 
     /** How far the end of a connection has come, in this order; some may be left out. */
@@ -58,7 +58,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     private final InetSocketAddress remote;
     private final Device device;
     final Liveness liveness = new Liveness(System.nanoTime());
-    /** Set, as the next two, before anything arrives. */
+    /** Set before anything arrives, as are the next two. */
     private Protocol protocol;
     private CompletionInbox inbox;
     private QueuePair queuePair;
@@ -68,10 +68,10 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     private volatile boolean peerGone;
     /**
      * When this was made, by {@code System.nanoTime}; from the close on, when lingering ends, which is set before the
-     * stage. One field for both, because of which there are no two at a time.
+     * stage. One field for both: they are never needed at the same time.
      */
     private volatile long madeOrLingerDeadline = liveness.lastActivity();
-    /** A close has said what the protocol says at its end, or put it on its way; protected by the protocol lock. */
+    /** A close has had the protocol say its last word; protected by the protocol lock. */
     private boolean lastWordSaid;
     /** The queue pair was told to end; protected by the protocol lock. */
     private boolean ending;
@@ -141,7 +141,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
                 queuePair.modify(new QueuePairAttributes().set(
                         QueuePairAttributes.Field.RECEIVER_NOT_READY_TIMER, timer));
             } catch (VerbsException | Error e) {
-                LOG.debug("{} {}", this, e.getMessage()); // it is over already, perhaps
+                LOG.debug("{} {}", this, e.getMessage()); // perhaps it is over already
             }
         }
     }
@@ -202,15 +202,15 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     }
 
     /**
-     * Sets how long a request may stay unacknowledged, and how long the peer quiet until it is asked for a sign of
-     * life.
+     * Sets how long a request may stay unacknowledged, and how long the peer may be quiet before it is asked for a sign
+     * of life.
      */
     public void watch(long limitNanos, long idleNanos) {
         liveness.watch(limitNanos, idleNanos);
         attend();
     }
 
-    /** Any thread: something is to be expected of this connection, so it is visited at each tick from now on. */
+    /** Any thread: has this connection visited at each tick from now on, because something is expected of it. */
     void attend() {
         engine.attend(this);
     }
@@ -260,15 +260,15 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     }
 
     /**
-     * Protocol lock held: an error cut an operation short at an unknown point, so this cannot go on. Gives the error to
-     * throw. If there is no memory for that, either, tries again: the next operation must not find this half done.
+     * Protocol lock held: fails this connection, as an error cut an operation short at an unknown point. Returns the
+     * error to throw. Tries again without memory: the next operation must not find this half done.
      */
     public Error spoiled(Error e) {
         LibraryThreads.insist(this);
         return e;
     }
 
-    /** Does what {@link #spoiled} has to; not for others. A task by itself, since without memory none can be made. */
+    /** The task of {@link #spoiled} alone: without memory no other object can be made for it. */
     @Override
     public void run() {
         protocol.fail(false, "an operation on this connection was cut short by an Error");
@@ -289,7 +289,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         }
     }
 
-    /** Protocol lock held: nothing more can come, so outstanding requests shall end at once. */
+    /** Protocol lock held: ends outstanding requests at once, as nothing more can come. */
     public void end() {
         if (!ending) {
             boolean performed = false;
@@ -298,7 +298,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
                 perform(this::endQueuePair);
                 performed = true;
             } finally {
-                ending = performed; // else another try ends it
+                ending = performed; // else a later call tries again
             }
         }
     }
@@ -314,8 +314,8 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     }
 
     /**
-     * Whether bytes that the peer's device has acknowledged are the peer's, although this end goes. If not, TCP (of
-     * iWARP) loses them if the peer then sends anything, which this end no longer reads. True but for iWARP.
+     * Whether the peer gets all bytes that its device has acknowledged, even if this end goes. Not over iWARP: its TCP
+     * loses them if the peer then sends anything, which this end no longer reads.
      */
     public boolean completionIsDelivery() {
         return device.supports(Capability.COMPLETION_IS_DELIVERY);
@@ -359,7 +359,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         }
     }
 
-    /** Any thread: its device says that this cannot go on; {@code reset} if a peer that died brings that, too. */
+    /** Any thread: the device says that this cannot go on; {@code reset} if the death of a peer looks the same. */
     void fail(boolean reset, String reason) {
         later(() -> {
             inbox.drainThenOffer(new Failure(reset, reason));
@@ -367,7 +367,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         });
     }
 
-    /** Protocol lock held: the connection manager, the poller or a deadline had something to say. */
+    /** Protocol lock held: takes a token of the connection manager, the poller or a deadline. */
     public void onToken(Object token) {
         switch (token) {
             case ConnectionEvent.Disconnected disconnected -> protocol.onDisconnected();
@@ -408,7 +408,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         return !completionIsDelivery() || protocol.disconnectsAtOnce();
     }
 
-    /** Set-up pool: disconnects, if this does. */
+    /** Set-up pool: disconnects, if {@link #disconnects}. */
     private void disconnect() {
         if (disconnects()) {
             try {
@@ -420,9 +420,9 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     }
 
     /**
-     * Poller thread: a peer on soft-iWARP answers, and only then looks out for data; data that comes in between lies
-     * there until more comes. So the end that connected asks for a sign of life, and again after twice the time, until
-     * it hears the peer. True while it may ask.
+     * Poller thread: the end that connected asks a silent peer for a sign of life, each time after twice the pause. A
+     * peer on soft-iWARP answers the request and only then looks for data; data from in between lies there until more
+     * comes. True while this may ask again.
      */
     private boolean knocks() {
         if (liveness.knocks(inbox.hasHeard())) {
@@ -480,7 +480,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         return device == other && queuePair.number() == queuePairNumber;
     }
 
-    /** Tells of this connection without a lock, so that nothing waits for the one who asks. Any thread. */
+    /** Reports this connection without a lock, so that no thread waits for the one that asks. Any thread. */
     void tellUnlocked(ConnectionReport report) {
         try {
             tell(report);
@@ -560,7 +560,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
      */
     private void endClose(boolean begun) {
         try {
-            if (!begun) { // no memory, perhaps: a tick goes on with it
+            if (!begun) { // perhaps no memory: a tick goes on with it
                 madeOrLingerDeadline = System.nanoTime();
                 attend();
             }
@@ -574,7 +574,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
      */
     private void closeNow() {
         drained(this::sayLastWord);
-        inbox.drain(); // the posted requests have completed by now, as a rule
+        inbox.drain(); // by now the posted requests have mostly completed
         linger();
         if (!hasReached(Stage.TEARING_DOWN)) {
             inbox.tellAll();
@@ -666,8 +666,8 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
     }
 
     /**
-     * Protocol lock held: whether a closed connection may end. Not before its last word, although news or a tick may
-     * come between the beginning of a close and that. On iWARP only the peer proves that it has the data: it goes when
+     * Protocol lock held: whether a closed connection may end. Not before its last word: news or a tick may come
+     * between the beginning of a close and that. On iWARP only the peer proves that it has the data: it goes when
      * it has taken in that this end goes, or says that it goes itself. TCP loses the bytes that it has still to send
      * when the queue pair ends, if the peer says that there is room for more: no thread reads that, so TCP resets.
      */
@@ -682,7 +682,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
         }
     }
 
-    /** Tells whether nothing that was sent is on its way any more. Any thread. True also when it never will arrive. */
+    /** Whether nothing that was sent is on its way any more; true also if it never will arrive. Any thread. */
     public boolean isDelivered() {
         if (peerGone || hasReached(Stage.TEARING_DOWN)) {
             return true;

@@ -18,11 +18,11 @@ import org.rdmasockets.verbs.ConnectionIdentifier;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * Accepts connections over RDMA as they come, up to the backlog, whether or not a thread takes them. Those beyond wait,
- * unanswered, for a free place, as TCP's do, where their kernel asks again. Only if thousands wait is one refused.
+ * Accepts connections over RDMA as they come, up to the backlog, whether or not a thread takes them. Further ones wait
+ * unanswered for a free place, as over TCP, where the peer's kernel asks again. Only if thousands wait is one refused.
  *
  * <p>A connection that no thread has taken holds a place, and so does a handshake in progress, unless the peer does not
- * answer for a moment: a handshake that is never finished keeps no other peer out, and ends in the end.
+ * answer for a moment: a handshake that is never finished keeps no other peer out, and ends after a while.
  */
 public final class VerbsListener<P extends Protocol> implements Listener {
     private static final Log LOG = new Log(VerbsListener.class);
@@ -37,9 +37,9 @@ public final class VerbsListener<P extends Protocol> implements Listener {
     private static final long PLACE_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** How long a handshake may take. */
     private static final long HANDSHAKE_NANOS = TimeUnit.SECONDS.toNanos(30);
-    /** At least so many handshakes may be unfinished without a place. */
+    /** Fewest handshakes that may be unfinished without a place. */
     private static final int FEWEST_STALLED = 16;
-    /** So long the kernel asks for another host's process, which may have gone without a word. */
+    /** How long the kernel asks for a process of another host, which may have gone without a word. */
     private static final long HELD_NANOS = TimeUnit.MINUTES.toNanos(2);
 
     private final LimitedLog full = new LimitedLog(LOG, 1);
@@ -64,7 +64,7 @@ public final class VerbsListener<P extends Protocol> implements Listener {
     final Executor inOrder = new SerialExecutor();
     private final Protocol.Maker<P> maker;
     private final AtomicBoolean closed = new AtomicBoolean();
-    /** An {@code Error} kept the next one from being accepted: the next tick has it done. */
+    /** An {@code Error} kept the next one from being accepted: the next tick accepts it. */
     private volatile boolean postponed;
 
     /** Will listen; backlog below 1 means 50. The identifiers are the listener's from here. */

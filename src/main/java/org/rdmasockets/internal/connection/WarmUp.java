@@ -15,7 +15,7 @@ import org.rdmasockets.verbs.spi.TransportProvider;
 
 /**
  * One connection from this process to itself, before any peer can connect: it loads all classes. So no peer's timeout
- * pays for that, and none is loaded first where a caller has little stack or a process no descriptor left.
+ * pays for that, and no class is loaded first where a caller has little stack or a process no descriptor left.
  */
 final class WarmUp implements Runnable {
     private static final Log LOG = new Log(WarmUp.class);
@@ -62,7 +62,7 @@ final class WarmUp implements Runnable {
 
     @Override
     public void run() {
-        WorkCompletionStatus.of(0); // its names are for connections that fail, perhaps for want of what loading takes
+        WorkCompletionStatus.of(0); // its names are for connections that fail, perhaps for lack of what loading takes
         try (Engine engine = Engine.apart(provider)) {
             exchange(engine);
         } catch (Throwable t) {
@@ -107,7 +107,7 @@ final class WarmUp implements Runnable {
         }
     }
 
-    /** A wait of an end that has heard its peer, with all that it needs: the bytes above may have come without one. */
+    /** Waits once, with all the code of a wait: the bytes above may have come without one. */
     private static void waitInVain(Connection end) throws IOException {
         try {
             end.read(new byte[1], 0, 1, System.nanoTime() + STEP_NANOS);

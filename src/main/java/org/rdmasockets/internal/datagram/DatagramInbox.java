@@ -28,17 +28,17 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     private InetSocketAddress peer;
     private IOException failure;
     private boolean closed;
-    /** Whether the peer's process has ended since it was sent to, and no receive has said so. */
+    /** Whether the peer's process has ended since the last send, and no receive has told that yet. */
     private boolean unreachable;
-    /** The way over which was sent last; null if its end was heard of. Not guarded. */
+    /** The way of the last send; null once its end was noticed. Not guarded. */
     private volatile DatagramPorts.Route way;
-    /** Whether a sender has waited in vain, and half of the room was never free since. */
+    /** Whether a sender has waited in vain, and half of the room was not free since. */
     private boolean unread;
-    /** The number of the thread that has received last, 0 for none: it does not read while it sends. */
+    /** The number of the thread that received last, 0 for none: it does not receive while it sends. */
     private long reader;
 
     /**
-     * A datagram that has come: the sender that it names, its own array, the transport's name, and the thing to do when
+     * A datagram that has come: the sender that it names, its own array, the transport's name, and the task to run when
      * the application has it, or null.
      */
     public record Arrived(InetSocketAddress source, byte[] data, String transport, Runnable taken) {
@@ -47,12 +47,12 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         }
     }
 
-    /** An empty one, where so much may wait; one datagram always may. */
+    /** An empty inbox for so many bytes; one datagram always fits. */
     public DatagramInbox(int mostBytes) {
         this(mostBytes, DatagramPorts.ROOM_NANOS);
     }
 
-    /** Likewise, where a sender waits for room for so long at most. */
+    /** Likewise; a sender waits for room at most so long. */
     DatagramInbox(int mostBytes, long roomNanos) {
         this.mostBytes = mostBytes;
         this.roomNanos = roomNanos;
@@ -69,7 +69,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         }
     }
 
-    /** Takes datagrams of one sender only from now on, the wildcard for this host, null for all; forgets others. */
+    /** From now on takes datagrams of one sender only: the wildcard for this host, null for all; forgets others. */
     public void only(InetSocketAddress only) {
         List<Arrived> forgotten = new ArrayList<>();
         lock.lock();
@@ -140,7 +140,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         boolean fits = fits(bytes);
         if (!fits && !closed) {
             Losses.datagram();
-            if (taken != null) { // instead of what the last one has, which is of no use to the same sender after this
+            if (taken != null) { // replaces that of the last one: the same sender has no use for it after this
                 Arrived last = queue.peekLast();
                 Arrived marked = new Arrived(last.source(), last.data(), last.transport(), taken);
                 queue.pollLast();
@@ -160,7 +160,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         boolean waits = true;
         lock.lock();
         try {
-            if (hasRoomNow(datagram.data().length, datagram.taken())) { // others may have come since that was asked
+            if (hasRoomNow(datagram.data().length, datagram.taken())) { // others may have come since the first look
                 waits = add(datagram);
             }
         } finally {
@@ -171,7 +171,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         }
     }
 
-    /** Its sender waits no longer for it. Without the lock. */
+    /** Tells the sender, which then waits no longer for it. Without the lock. */
     private static void tellTaken(Arrived datagram) {
         if (datagram.taken() != null) {
             datagram.taken().run();
@@ -191,7 +191,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         }
     }
 
-    /** A datagram is about to go over shared memory: from now on the end of the process there is heard of. */
+    /** A datagram is about to go over shared memory: from now on this hears of the end of the process there. */
     void sendsOver(DatagramPorts.Route route) {
         if (way != route) {
             way = route;
@@ -201,15 +201,15 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
             } finally {
                 lock.unlock();
             }
-            if (route.hasEnded()) { // perhaps before this was known
+            if (route.hasEnded()) { // perhaps before this noted the way
                 lookAgain();
             }
         }
     }
 
     /**
-     * A socket that is connected hears once that its peer's process, to which it has sent, has gone: over UDP it would
-     * at its next send.
+     * A connected socket that has sent to its peer hears once that the peer's process has gone, as over UDP at its next
+     * send.
      */
     @Override
     public void lookAgain() {
@@ -228,7 +228,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         }
     }
 
-    /** False if the socket takes none of this sender. */
+    /** Adds a datagram; false if the socket takes none of this sender. */
     private boolean add(Arrived datagram) {
         boolean wanted = !closed && (peer == null || isOf(peer, datagram.source()));
         if (wanted) {

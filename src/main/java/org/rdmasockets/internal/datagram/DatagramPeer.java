@@ -4,17 +4,17 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.verbs.AddressHandle;
 
-/** The knowledge of a socket about a peer that speaks rsockets' datagrams, or is to. Any thread may call anything. */
+/** A socket's knowledge of a peer that speaks, or may speak, rsockets' datagrams. Any thread may call anything. */
 final class DatagramPeer {
-    /** A queue pair that was not heard of for so long is asked for again, by a datagram over UDP. */
+    /** How long a queue pair may be silent before it is asked for again, by a datagram over UDP. */
     private static final long ASK_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** A peer that has not answered for so long is forgotten. */
+    /** How long a peer may leave the question unanswered before it is forgotten. */
     private static final long FORGET_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     final InetSocketAddress address;
     /** The peer's queue pair, 0 while unknown; guarded by this, as are all fields below. */
     private int number;
-    /** When it was last heard of, and whether it was asked for since, and when first. */
+    /** When the queue pair was last heard of, whether it was asked for since, and when first. */
     private long heardNanos;
     private boolean asked;
     private long askedNanos;
@@ -38,7 +38,7 @@ final class DatagramPeer {
     }
 
     /**
-     * Whether it may be sent such datagrams; if it is silent after it was asked, another program is perhaps there by
+     * Whether it may be sent such datagrams. Not if it stays silent after it was asked: another program may be there by
      * now.
      */
     synchronized boolean isKnown(long nowNanos) {
@@ -59,7 +59,7 @@ final class DatagramPeer {
             }
         }
         if (old != null) {
-            old.close(); // of a queue that has failed, which sends nothing any more
+            old.close(); // of a failed queue, which sends nothing any more
         }
     }
 
@@ -69,7 +69,7 @@ final class DatagramPeer {
             return 0;
         }
         if (!asked && nowNanos - heardNanos > ASK_NANOS) {
-            asked = true; // this one asks
+            asked = true; // this datagram asks
             askedNanos = nowNanos;
             return 0;
         }

@@ -56,23 +56,23 @@ import org.rdmasockets.verbs.WorkCompletions;
 final class DatagramQueue {
     private static final Log LOG = new Log(DatagramQueue.class);
     private static final String OPENED = "[{}] datagrams over {}, queue pair {}";
-    /** Devices that have been used. */
+    /** Devices already logged. */
     private static final Occurrences USED = new Occurrences();
     private static final LimitedLog FAILURES = new LimitedLog(LOG);
     private static final int SENDS = 64;
     private static final int RECEIVES = 128;
-    /** The longest packet that there is, so that a port whose MTU grows needs no other slots. */
+    /** The longest packet possible, so that slots need not grow with a port's MTU. */
     private static final int MOST_PACKET_BYTES = 4096;
-    /** A multiple of a cache line. */
+    /** Size of a receive slot: a multiple of a cache line. */
     private static final int RECEIVE_BYTES = 4160;
     /** Where sends begin in the region. */
     private static final long SENDS_AT = (long) RECEIVES * RECEIVE_BYTES;
     private static final int BATCH = 32;
-    /** The poller's thread serves others after so many. */
+    /** Most batches before the poller's thread serves others. */
     private static final int MOST_BATCHES = 16;
     /** Identifiers of sends have this bit, and their slot; those of receives have their slot. */
     private static final long SEND = 1L << 32;
-    /** A device that completes no send for so long is broken. */
+    /** How long a device may complete no send before it counts as broken. */
     private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     /** Gets the datagrams that come. */
@@ -123,7 +123,7 @@ final class DatagramQueue {
     /** Written under both locks. */
     private volatile boolean closed;
 
-    /** All that was made, to be closed the other way round. */
+    /** All that was made, to be closed in reverse order. */
     private static final class Made implements AutoCloseable {
         private final List<AutoCloseable> all = new ArrayList<>();
 
@@ -201,7 +201,7 @@ final class DatagramQueue {
             throw e;
         }
         engine.poller().addQueue(opened.channel, opened::onEvent, opened::channelFailed);
-        opened.onEvent(); // arms it
+        opened.onEvent(); // arms the completion queue
         if (USED.isFirst(opened.deviceName())) {
             LOG.info(OPENED, local, opened.deviceName(), opened.number());
         } else {
@@ -254,8 +254,8 @@ final class DatagramQueue {
     }
 
     /**
-     * The most data of a datagram: as much as a packet of the port carries behind the header, and as a receiver in C
-     * takes behind the header over UDP, which is longer. C cuts the rest off.
+     * The most data of a datagram: as much as a packet of the port carries behind the header, and no more than a
+     * receiver in C takes behind UDP's header, which is longer. C cuts the rest off.
      */
     int mostBytes() {
         InetAddress own = local.getAddress();
@@ -272,7 +272,7 @@ final class DatagramQueue {
         return !closed;
     }
 
-    /** Runs something that may wait for a peer. */
+    /** Runs a task that may wait for a peer. */
     void execute(Runnable task) {
         SetupPool.SHARED.submitPeerCall(Executors.callable(task));
     }
@@ -283,8 +283,9 @@ final class DatagramQueue {
     }
 
     /**
-     * Sends at most {@link #mostBytes} to a peer that has begun a send and is told when this completes; false if it was
-     * not sent. Throws if this is a virtual thread and was interrupted while the queue was full.
+     * Sends at most {@link #mostBytes} to a peer that has begun a send ({@link DatagramPeer#begin}) and is told when it
+     * completes; false if it was not sent. Throws if this is a virtual thread and was interrupted while the queue was
+     * full.
      */
     boolean send(DatagramPeer peer, int number, MemorySegment data) throws InterruptedIOException {
         boolean posted = false;
@@ -381,7 +382,7 @@ final class DatagramQueue {
         } catch (VerbsException e) {
             failure = e.getMessage();
             return false;
-        } catch (RuntimeException | Error e) { // also in a thread that sends: the rest of the batch is lost
+        } catch (RuntimeException | Error e) { // the rest of the batch is lost, also in a thread that sends
             failure = e.toString();
             throw e;
         } finally {

@@ -22,8 +22,8 @@ import org.rdmasockets.internal.connection.Routes;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * The ways that datagrams of one bound socket take: over shared memory where that leads, over RDMA devices to peers
- * that are known to speak rsockets' datagrams, or that the settings say do; the caller sends the others over UDP.
+ * The ways that datagrams of one bound socket take: over shared memory if that leads there, over RDMA devices to peers
+ * that are known, or set, to speak rsockets' datagrams; the caller sends all others over UDP.
  */
 public final class DatagramWays implements AutoCloseable {
     private static final Log LOG = new Log(DatagramWays.class);
@@ -34,7 +34,7 @@ public final class DatagramWays implements AutoCloseable {
     /** Longest wait for another process of this host to answer, before a datagram goes over UDP. */
     private static final long SEARCH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /** Set by the library's own users of a socket, which send with a lock held: no send waits for a receiver's room. */
+    /** For the library's own sockets, which send with a lock held: no send waits for a receiver's room. */
     public static final SocketOption<Boolean> NEVER_WAITS = new SocketOption<>() {
         @Override
         public String name() {
@@ -50,7 +50,7 @@ public final class DatagramWays implements AutoCloseable {
     private final Policy policy = Policy.current();
     private final InetSocketAddress local;
     private final DatagramInbox inbox;
-    /** Null where there is no shared memory for this socket, and then there is a reason. */
+    /** Null if there is no shared memory for this socket; then there is a reason. */
     private final DatagramPorts ports;
     /** Null also if the port is shared. */
     private final DatagramPorts.Port port;
@@ -60,7 +60,7 @@ public final class DatagramWays implements AutoCloseable {
     private final Consumer<VerbsException> pollerFailed;
     private volatile Way last;
     private final IbverbsDatagrams ibverbs;
-    /** Whether ibverbs was of use, so that a socket without it pays nothing. */
+    /** Whether ibverbs was ever used: a socket without it pays nothing. */
     private volatile boolean speaksIbverbs;
     private volatile boolean closed;
     /** For senders that wait, which {@link #close} wakes. */
@@ -75,20 +75,20 @@ public final class DatagramWays implements AutoCloseable {
         void startReading();
     }
 
-    /** The way to a destination; forced if UDP must not be used, source null if shared memory does not lead there. */
+    /** The way to a destination: forced if UDP must not be used; source null if shared memory does not lead there. */
     private record Way(String wish, InetSocketAddress destination, String transport, boolean forced,
             InetSocketAddress source, String reason) {
-        /** By identity for the destination of a connected socket. */
+        /** Whether this is the way for a wish and destination; a connected socket's destination is the same object. */
         boolean isFor(String otherWish, InetSocketAddress other) {
             return wish == otherWish && (destination == other || destination.equals(other));
         }
     }
 
-    /** How a datagram went: the transport, why not another, and false if it is to be sent over UDP. */
+    /** How a datagram went: the transport, why no other, and whether it is done; if not, the caller sends it by UDP. */
     public record Sent(String transport, String reason, boolean isDone) {
         private static final Sent OVER_SHARED_MEMORY = new Sent(SHARED_MEMORY, "the destination is on this host", true);
         static final Sent OVER_IBVERBS = new Sent(IBVERBS, "the destination's queue pair is known", true);
-        /** Over UDP, in a way that makes the peer tell where its queue pair is. */
+        /** Over UDP, in a form to which the peer answers with its queue pair. */
         static final Sent ASKING = new Sent(UDP, "ibverbs: the destination's queue pair is not known now, it was asked "
                 + "for", true);
     }
@@ -148,10 +148,10 @@ public final class DatagramWays implements AutoCloseable {
     }
 
     /**
-     * Sends a datagram over another transport than UDP, if the settings, or the socket's own wish, null for none, want
-     * that and it leads to the destination, which is resolved. May wait for the other process, once in a while, and for
-     * the receiver's room if the sender {@code waits} for that. Throws if this virtual thread was interrupted, this was
-     * closed meanwhile, the settings want what does not lead there, or it is too long for that.
+     * Sends a datagram over another transport than UDP, if the settings or the socket's own wish, null for none, want
+     * it and the transport leads to the destination, which is resolved. May sometimes wait for the other process, and
+     * for the receiver's room if the sender {@code waits} for that. Throws if this virtual thread was interrupted, this
+     * was closed meanwhile, the wanted transport does not lead there, or the datagram is too long for it.
      */
     public Sent send(String wish, InetSocketAddress destination, MemorySegment data, boolean waits)
             throws IOException {
@@ -192,8 +192,9 @@ public final class DatagramWays implements AutoCloseable {
     }
 
     /**
-     * Tells a peer that is known to have such a socket which queue pair leads there, if one does and settings and wish,
-     * null for none, leave the choice. The answer lets both use them. Throws if the settings are wrong.
+     * Names to a peer that is known to have such a socket the queue pair that leads there, if one does and settings and
+     * wish, null for none, leave the choice. The peer's answer lets both use queue pairs. Throws if the settings are
+     * wrong.
      */
     public void offerQueuePair(String wish, InetSocketAddress destination) throws IOException {
         if (!UDP.equals(wish) && policy.decide(wish, destination).transport().equals(Policy.AUTO)

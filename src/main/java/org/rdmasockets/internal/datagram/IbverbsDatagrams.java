@@ -29,19 +29,19 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * The datagrams of one socket over RDMA devices, as rsockets has them: over UDP, with a header that names the sender's
- * queue pair, until the receiver's is known; then from queue pair to queue pair. There is one of this socket for each
- * address of this host that a peer is reached from, made when the first peer is.
+ * queue pair, until the receiver's is known; then from queue pair to queue pair. The socket has a queue pair for each
+ * address of this host from which it reaches a peer, made with the first such peer.
  */
 final class IbverbsDatagrams {
     private static final Log LOG = new Log(IbverbsDatagrams.class);
     private static final LimitedLog WARNINGS = new LimitedLog(LOG);
     static final int MOST_PEERS = 8192;
     private static final int MOST_QUEUES = 16;
-    /** A device may ask the network for a way; so many at once, all others wait for their next datagram. */
+    /** Most address handles in the making: a device may ask the network. Others wait for their next datagram. */
     private static final int MOST_HANDLES_IN_MAKING = 4;
     /** Longest wait for a queue pair of this host: the first one loads all code. */
     private static final long OPEN_NANOS = TimeUnit.SECONDS.toNanos(30);
-    /** How long its refusal is believed. */
+    /** How long a refusal is believed. */
     private static final long REFUSED_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final MemorySegment NOTHING = MemorySegment.ofArray(new byte[0]);
 
@@ -50,7 +50,7 @@ final class IbverbsDatagrams {
     private final DatagramWays.Udp udp;
     private final AtomicInteger making = new AtomicInteger();
     private final AtomicLong dropped = new AtomicLong();
-    /** Guarded by itself; those that were not used for longest go. */
+    /** Guarded by itself; those unused for longest are dropped. */
     private final LinkedHashMap<InetSocketAddress, DatagramPeer> peers = new LinkedHashMap<>(16, 0.75f, true);
     /** By the address of this host; guarded by itself, as is the next. */
     private final Map<InetAddress, Opening> queues = new HashMap<>();
@@ -91,14 +91,14 @@ final class IbverbsDatagrams {
         }
     }
 
-    /** For a socket that is bound, and has a UDP port. */
+    /** For a bound socket, which has a UDP port. */
     IbverbsDatagrams(InetSocketAddress local, DatagramInbox inbox, DatagramWays.Udp udp) {
         this.local = local;
         this.inbox = inbox;
         this.udp = udp;
     }
 
-    /** How many arrivals looked like rsockets' datagrams and were none. */
+    /** How many arrivals only looked like rsockets' datagrams. */
     long dropped() {
         return dropped.get();
     }
@@ -143,8 +143,8 @@ final class IbverbsDatagrams {
     }
 
     /**
-     * Takes a tagged datagram that came over UDP, in an array of its own. Unless the settings want this transport to
-     * the sender, it has to be certain that this is a message, because other programs may send anything.
+     * Takes a tagged datagram that came over UDP, in an array of its own. Unless the settings want this transport for
+     * the sender, it must certainly be a message, because other programs may send anything.
      */
     void arrived(InetSocketAddress source, byte[] data, boolean expected) {
         DatagramWire.Message message = DatagramWire.read(data, source.getAddress());
@@ -159,23 +159,23 @@ final class IbverbsDatagrams {
         }
         peer(source).heard(message.queuePair(), System.nanoTime());
         if (message.operation() == DatagramWire.DATA) {
-            // Without a wait for room: the next datagram may say where a queue pair is.
+            // Does not wait for room: the next datagram may name a queue pair.
             inbox.take(new DatagramInbox.Arrived(source, Arrays.copyOfRange(data, message.headerBytes(), data.length),
                     DatagramWays.UDP, null));
             opening.queue().thenAccept(queue -> tell(queue, source));
         }
     }
 
-    /** Tells a peer that speaks rsockets' datagrams where the queue pair is that leads there, if there is one. */
+    /** Names to a peer that speaks rsockets' datagrams the queue pair that leads there, if there is one. */
     void offer(InetSocketAddress destination) {
         Opening opening = opening(destination);
         if (opening != null) {
-            udp.startReading(); // it answers over UDP
+            udp.startReading(); // the peer answers over UDP
             opening.queue().thenAccept(queue -> tell(queue, destination));
         }
     }
 
-    /** Tells a peer where this queue pair is. */
+    /** Names a queue pair of this host to a peer. */
     private void tell(DatagramQueue queue, InetSocketAddress peer) {
         try {
             udp.send(DatagramWire.message(DatagramWire.CONTROL, queue.number(), queue.local.getAddress(), NOTHING),
@@ -222,7 +222,7 @@ final class IbverbsDatagrams {
         }
     }
 
-    /** Loads what is needed, too: nothing of that in the thread that reads the UDP port. */
+    /** Begins to make a queue pair; also loads code, which the thread that reads the UDP port must not. */
     private CompletableFuture<DatagramQueue> begin(InetAddress own) {
         CompletableFuture<DatagramQueue> result = new CompletableFuture<>();
         LibraryThreads.start("rdma-datagrams", () -> {
@@ -275,7 +275,7 @@ final class IbverbsDatagrams {
         if (number != 0 && queue.send(peer, number, data)) {
             return DatagramWays.Sent.OVER_IBVERBS;
         }
-        udp.startReading(); // the answer says where the peer's queue pair is
+        udp.startReading(); // the answer names the peer's queue pair
         udp.send(DatagramWire.message(DatagramWire.DATA, queue.number(), queue.local.getAddress(), data),
                 destination);
         if (peer.wantsHandle()) {
@@ -342,7 +342,7 @@ final class IbverbsDatagrams {
         }
         for (CompletableFuture<DatagramQueue> queue : open) {
             if (queue.isDone() && !queue.isCompletedExceptionally()) {
-                queue.resultNow().close(); // one in the making closes itself
+                queue.resultNow().close(); // one that is being made closes itself
             }
         }
         List<DatagramPeer> all;

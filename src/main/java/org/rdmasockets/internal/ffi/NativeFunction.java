@@ -133,7 +133,7 @@ public class NativeFunction {
         return errno == 0 ? -Errno.EIO.number() : -errno;
     }
 
-    /** Looks the function up now, before a call that may not fail for want of memory or stack. */
+    /** Looks the function up now, before a call that may not fail for lack of memory or stack. */
     public void resolve() {
         address();
     }

@@ -24,8 +24,7 @@ import org.rdmasockets.verbs.VerbsException;
  * The directory of the names of packet sockets, one for each user and network namespace: no other user can take or
  * remove a name in it, or connect to one unless {@link SharingPolicy} permits that. It is looked for in a few places,
  * or in the one that the policy names, so that another user who takes its name in one of them does no harm: a directory
- * counts only if this user owns it and no other user may write to it. Others may look a name up, so that they learn
- * whose it is.
+ * counts only if this user owns it and no other user may write to it. Others may look a name up, to learn whose it is.
  *
  * <p>The directories of permitted users are looked at after the own one, and those of other network namespaces for an
  * address that is not of this one. They prove nothing: the kernel says who listens there.
@@ -41,17 +40,16 @@ public final class SocketDirectory {
     private static final int DIRECTORY = 0040000;
     private static final int SOCKET = 0140000;
     /**
-     * How long a name must be unanswered before it counts as left behind: between bind and listen it is unanswered,
-     * too.
+     * How long a name must be unanswered before it counts as abandoned: between bind and listen it is unanswered, too.
      */
     private static final long STALE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     /** Between bind and listen a name is younger than this. */
     private static final long OLD_MILLIS = 10_000;
     private static final long LOCK_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
-    /** Most files of a place that are looked at in search of other users' directories, and of left names. */
+    /** Most files looked at while looking for another user who listens, or for abandoned names. */
     private static final int MOST_LOOKED_AT = 512;
-    /** Most directories that are looked at in search of such of permitted users. */
+    /** Most directories looked at while looking for those of permitted users. */
     private static final int MOST_OF_OTHERS = 4096;
 
     /** The files that say which addresses the namespace of a directory has, where a name of all addresses counts. */
@@ -66,7 +64,7 @@ public final class SocketDirectory {
     /** The name of the directory, but for the user. */
     private final String suffix;
     private final String directory;
-    /** Whether this process has looked for names that others left behind. */
+    /** Whether this process has looked for abandoned names. */
     private final AtomicBoolean swept = new AtomicBoolean();
 
     SocketDirectory(List<Path> places) {
@@ -91,7 +89,7 @@ public final class SocketDirectory {
             String link = Files.readSymbolicLink(Path.of("/proc/self/ns/net")).toString(); // net:[4026531840]
             return link.substring(link.indexOf('[') + 1, link.length() - 1);
         } catch (IOException | RuntimeException e) {
-            return "0"; // as all processes that do not see /proc
+            return "0"; // all processes that do not see /proc say so
         }
     }
 
@@ -203,8 +201,8 @@ public final class SocketDirectory {
     }
 
     /**
-     * Says which addresses this network namespace has, for processes of others that look for a listener at all
-     * addresses; harmless if it fails, and again.
+     * Says which addresses this network namespace has, for processes in others that look for a listener at all
+     * addresses; may fail or be repeated without harm.
      */
     public void tellAddresses(Set<String> hosts) {
         for (Path place : places) {
@@ -243,7 +241,7 @@ public final class SocketDirectory {
                     }
                 }
             } catch (IOException | RuntimeException e) {
-                continue; // not for us to see
+                continue; // this user may not read it
             }
         }
         return all;
@@ -373,7 +371,7 @@ public final class SocketDirectory {
         throw Posix.OPEN.failure(Errno.ENOENT.number(), "name=" + name);
     }
 
-    /** Removes names that processes have left behind when they were killed, unless another does so now. */
+    /** Removes the names of killed processes, unless another process does so now. */
     private static void sweep(Path directoryHere) {
         int lock = -1;
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directoryHere)) {
@@ -415,7 +413,7 @@ public final class SocketDirectory {
         }
     }
 
-    /** Removes a file that a process has left behind; the directory is locked. */
+    /** Removes an abandoned file; the directory is locked. */
     private static void removeIfLeft(Path file) throws VerbsException {
         long deadline = System.nanoTime() + STALE_NANOS;
         while (System.nanoTime() - deadline < 0) {
@@ -427,7 +425,7 @@ public final class SocketDirectory {
         delete(file);
     }
 
-    /** Whether a process listens, or that cannot be told. */
+    /** Whether a process listens there; true also if that cannot be told. */
     private static boolean isAnswered(Path file) {
         try {
             PacketSocket.connect(file.toString()).close();
@@ -510,7 +508,7 @@ public final class SocketDirectory {
         throw reason != null ? reason : Posix.CONNECT.failure(Errno.ECONNREFUSED.number(), "name=" + name);
     }
 
-    /** Connects to a file in a directory that is another's, which may be anything. */
+    /** Connects to a file in another's directory; it may be anything. */
     private PacketSocket connectToOther(Path file) throws VerbsException {
         Owned found = stat(file);
         if (found == null || !found.is(SOCKET)) {
@@ -526,7 +524,7 @@ public final class SocketDirectory {
         }
     }
 
-    /** Connects to the listener of a file, if it owns that and is permitted. */
+    /** Connects to the listener of a file, if it is of the file's owner and is permitted. */
     private PacketSocket connect(Path file, int owner) throws VerbsException {
         PacketSocket socket = PacketSocket.connect(file.toString());
         try {
@@ -570,7 +568,7 @@ public final class SocketDirectory {
                     }
                 }
             } catch (IOException | RuntimeException e) {
-                continue; // not for us to see
+                continue; // this user may not read it
             }
         }
         return -1;

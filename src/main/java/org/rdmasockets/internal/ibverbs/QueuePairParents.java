@@ -102,7 +102,7 @@ final class QueuePairParents {
         }
     }
 
-    /** No attribute tells how much can be sent inline: asks for half as long as the device finds it too much. */
+    /** No attribute tells how much can be sent inline: halves the request until the device accepts. */
     private MemorySegment create(RdmacmIdentifier identifier, MemorySegment attr) throws VerbsException {
         int wanted = config.maxInlineBytes();
         int inlineBytes = Math.min(wanted, device.inlineLimit);

@@ -12,7 +12,7 @@ import java.util.function.Consumer;
  * its context class loader: that of the thread that made the server, channel or client.
  */
 public final class LibraryThreads {
-    /** How often a thing that has to end is tried for want of memory. */
+    /** How often a thing that has to end is tried for lack of memory. */
     public static final int MOST_TRIES = 1_000;
     private static final long RETRY_NANOS = 1_000_000;
     private static final long LONG_NANOS = 1_000_000_000;

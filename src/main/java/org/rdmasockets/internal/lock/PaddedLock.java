@@ -1,6 +1,6 @@
 package org.rdmasockets.internal.lock;
 
-/** A lock far enough from another one; see {@link Padded}. */
+/** A lock with padding; see {@link Padded}. */
 @SuppressWarnings("unused")
 public final class PaddedLock extends SmallMutex {
     private static final long serialVersionUID = 1;

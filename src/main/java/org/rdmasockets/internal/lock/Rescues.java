@@ -6,12 +6,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Counts the rescues of this process. A rescue is a timer that finds something that a wake-up should have told: without
- * the timer the thread would have slept on. A timer that looks "in case" counts under its own name what it finds.
+ * Counts the rescues of this process. In a rescue a timer finds what a wake-up should have told: without the timer the
+ * thread would have slept on. Each timer that looks "in case" counts its finds under its own name.
  *
- * <p>A timer that could hide a lost wake-up and cannot tell that it does takes its period from {@link #lookNanos}. With
- * {@code -Dorg.rdmasockets.slowLooks=true} such a look comes only each ten seconds, so that a test which needs it fails
- * or takes as long: the tests of this project set that. Nothing else should.
+ * <p>Some timers could hide a lost wake-up and cannot tell that they do: they take their period from
+ * {@link #lookNanos}. With {@code -Dorg.rdmasockets.slowLooks=true} that is ten seconds, so that a test which needs the
+ * timer fails or takes as long: only the tests of this project set that.
  *
  * <p>Any thread may call, also one that holds a lock.
  */

@@ -59,7 +59,7 @@ public sealed class SmallMutex extends AbstractQueuedSynchronizer permits Padded
         return tryAcquire(1);
     }
 
-    /** Takes it, waiting so long at most; false if another thread has it still. */
+    /** Takes it, waiting at most so long; false if another thread still has it. */
     public boolean tryLock(long nanos) throws InterruptedException {
         StackRoom.ensureSection();
         return tryAcquireNanos(1, nanos);

@@ -3,10 +3,10 @@ package org.rdmasockets.internal.lock;
 /**
  * Room on the stack of a caller, asked for before anything is taken or changed: a {@code StackOverflowError} is thrown
  * here, where it costs nothing, or not before the call has used up what was asked for. The locks of this package ask by
- * themselves; code asks that changes state without one of them, or waits and so takes locks at a greater depth.
+ * themselves. Other code asks if it changes state without one of them, or waits and so takes locks at a greater depth.
  *
- * <p>Java cannot ask how much is left. But HotSpot checks, whenever a method is entered, that the frame fits which the
- * interpreter would need for it, also in code of both compilers, which may have to go back to the interpreter there.
+ * <p>Java cannot ask how much is left. But whenever a method is entered, HotSpot checks that the interpreter's frame
+ * for it fits, also in compiled code, which may have to go back to the interpreter there.
  * {@link #ensure} has {@value #BYTES} bytes of local variables that are never used: compiled, that is a store to each
  * of eight pages; interpreted, it takes a microsecond.
  *
@@ -25,7 +25,7 @@ public final class StackRoom {
 
     private StackRoom() {}
 
-    /** Ensures that what the caller calls next has room, with all locks that it takes. */
+    /** Ensures room for what the caller calls next, with all locks that it takes. */
     public static void ensure() {
         if (never) {
             // 2,048 variables of 16 bytes.
@@ -96,7 +96,7 @@ public final class StackRoom {
         }
     }
 
-    /** Ensures room for the section of a lock. It is there in each call that has asked for {@link #ensure}. */
+    /** Ensures room for the section of a lock. A call that has asked for {@link #ensure} has it. */
     public static void ensureSection() {
         if (never) {
             // 768 variables.

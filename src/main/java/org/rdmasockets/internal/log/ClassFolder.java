@@ -24,7 +24,7 @@ final class ClassFolder {
                 try {
                     Class.forName(name + each.substring(0, each.length() - END.length()), false, loader);
                 } catch (ClassNotFoundException | LinkageError e) {
-                    continue; // for want of an optional library, or of a descriptor: its first use says so again
+                    continue; // for lack of an optional library, or of a descriptor: its first use says so again
                 }
             } else if (file.isDirectory() && !each.equals(GENERATED)) {
                 load(file, name + each + '.', loader);

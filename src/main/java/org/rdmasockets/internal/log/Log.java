@@ -17,11 +17,11 @@ import org.slf4j.LoggerFactory;
  * <p>The exit of the process waits 5 s at most for the lines that are in the queue.
  */
 public final class Log {
-    /** Lines below WARNING that may wait; others may fill the queue twice as far. */
+    /** Most waiting lines below WARNING; others may fill the queue up to twice as many. */
     static final int MOST_LINES = 1_000;
     /** The first line may have to wait for SLF4J to start. */
     private static final int EXIT_SECONDS = 5;
-    /** How long a level that the thread has seen is taken for granted. */
+    /** How long a level that the thread has seen counts. */
     private static final long TRUST_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** Levels, by the numbers of {@code System.Logger}, whose names would be one class more at the start. */
     private static final int DEBUG = 500;
@@ -36,7 +36,7 @@ public final class Log {
     private static long queued;
     /** Lines that have left it, written or not. */
     private static long written;
-    /** Lines that found it full since the last one that did not. */
+    /** Lines that found it full since the last one that found room. */
     private static long lost;
     /** Null until it is about to start; changed under LINES. */
     private static volatile Thread writer;
@@ -54,11 +54,11 @@ public final class Log {
     /** The least level that the logger writes, as the thread has seen last; 0 before the first line. */
     private volatile int least;
     /**
-     * For which context class loader that was seen, by its identity hash code: each application of a process may have
-     * its own logger. The thread changes it before least, as the next; a race costs a line below WARNING.
+     * The context class loader for which that was seen, by its identity hash code: each application of a process may
+     * have its own logger. The thread changes it before least, as the next; a race costs a line below WARNING.
      */
     private volatile int context;
-    /** When, by {@code System.nanoTime}. */
+    /** When that was seen, by {@code System.nanoTime}. */
     private volatile long seenNanos;
 
     /** A log of a class; nothing is looked for yet. */
@@ -141,12 +141,12 @@ public final class Log {
         return LoggerFactory.getLogger(of);
     }
 
-    /** Whether a line for fault-seeking may be written; true while that is not known. */
+    /** Whether a DEBUG line may be written; true while that is not known. */
     public boolean isDebugEnabled() {
         return mayWrite(DEBUG);
     }
 
-    /** Writes a line for fault-seeking, in SLF4J's format; an exception at the end is written with its stack. */
+    /** Writes a DEBUG line, in SLF4J's format; an exception at the end is written with its stack. */
     public void debug(String format, Object... arguments) {
         if (mayWrite(DEBUG)) {
             put(DEBUG, format, arguments);
@@ -170,17 +170,17 @@ public final class Log {
         put(ERROR, format, arguments);
     }
 
-    /** Whether the thread would write such a line, or does not know yet or any more. */
+    /** Whether the thread would write a line of a level, or does not know that now. */
     private boolean mayWrite(int level) {
         return level >= least || System.nanoTime() - seenNanos > TRUST_NANOS
                 || context != System.identityHashCode(Thread.currentThread().getContextClassLoader());
     }
 
-    /** Throws only what the lack of memory or stack brings. */
+    /** Queues a line. Throws only for lack of memory or stack. */
     private void put(int level, String format, Object... arguments) {
         Thread caller = Thread.currentThread();
         if (level == DEBUG && caller == writer) {
-            return; // a handler uses a socket of ours: what that says would bring the handler its next line
+            return; // a handler uses a socket of ours: that socket's lines would make the handler log without end
         }
         int count = arguments.length;
         Throwable thrown = count > 0 && arguments[count - 1] instanceof Throwable last ? last : null;
@@ -240,7 +240,7 @@ public final class Log {
         try {
             return String.valueOf(argument);
         } catch (RuntimeException e) {
-            return "(" + e.getClass().getName() + " as its text was asked for)"; // the line says the rest
+            return "(" + e.getClass().getName() + " as its text was asked for)"; // the rest of the line stays
         }
     }
 

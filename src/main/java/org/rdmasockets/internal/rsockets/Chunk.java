@@ -5,12 +5,12 @@ import java.lang.foreign.ValueLayout;
 import org.rdmasockets.verbs.MemoryRegion;
 
 /**
- * A piece of memory that is lent to the peer, filled by it from beginning to end, read in the same order, and free
- * again when both are done. So lent, arrived and read bytes are three positions in it.
+ * A piece of memory that is lent to the peer, which fills it from beginning to end; it is read in the same order, and
+ * is free again when both are done. So lent, arrived and read bytes are three positions in it.
  */
 final class Chunk {
     final MemoryRegion region;
-    /** The region's. A sender of this process changes the region object with each write; a reader need not see that. */
+    /** The region's memory: a sender of this process writes to the region object each time, which a reader avoids. */
     private final MemorySegment memory;
     private final int offset;
     final int generation;
@@ -39,12 +39,12 @@ final class Chunk {
         return region.address() + offset;
     }
 
-    /** Tells whether its memory stays for the life of the connection: false if its region is to be closed one day. */
+    /** Whether its memory stays for the life of the connection, so that its region is not closed before. */
     boolean isPermanent() {
         return generation == 0;
     }
 
-    /** From now on the peer may fill so much of it, at least 1 and at most {@link ChunkStock#bytes}. */
+    /** Lends so many bytes of it to the peer, at least 1 and at most {@link ChunkStock#bytes}. */
     void lend(int length) {
         lent = length;
         arrived = 0;

@@ -152,7 +152,8 @@ public record ConnectData(boolean bigEndian, boolean movesOn, int credits, long 
             return "a first chunk of " + Integer.toUnsignedString(chunkBytes) + " bytes";
         }
         boolean fits = flow == FlowKind.CREDIT_RING || flowBytes > 0 && (flow == FlowKind.SEND_RECEIVE
-                || Long.compareUnsigned(chunkAddress, RegionLayout.POSITION_BEFORE_RING) >= 0
+                || flow == FlowKind.READ_RING
+                        && Long.compareUnsigned(chunkAddress, RegionLayout.POSITION_BEFORE_RING) >= 0
                         && Long.compareUnsigned(chunkAddress + flowBytes, chunkAddress) > 0);
         return fits ? null : "a size of " + Long.toUnsignedString(flowBytes) + " bytes for " + flow;
     }

@@ -26,7 +26,7 @@ final class CreditRing extends Flow {
     /** The credit update that came before {@link #start}, or {@link #NONE}; it counts from then on. */
     private int earlyLimit = NONE;
     private int earlyLengthBytes;
-    /** The peer has offered a chunk for all others, and this end has not moved to it. */
+    /** The peer has offered one chunk to replace all others, and this end has not moved to it. */
     private boolean offered;
 
     CreditRing(StreamConnection connection) {

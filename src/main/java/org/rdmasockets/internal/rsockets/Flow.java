@@ -22,10 +22,18 @@ abstract sealed class Flow permits CreditRing, SendReceive, ReadRing {
         sendQueue = connection.sendQueue;
     }
 
-    /** The flow of a kind. */
+    /** The flow of a kind. A switch would need a class of its own, which each first connect would load. */
     static Flow of(FlowKind kind, StreamConnection connection) {
-        return kind == FlowKind.CREDIT_RING ? new CreditRing(connection)
-                : kind == FlowKind.SEND_RECEIVE ? SendReceive.of(connection) : ReadRing.of(connection);
+        if (kind == FlowKind.CREDIT_RING) {
+            return new CreditRing(connection);
+        }
+        if (kind == FlowKind.SEND_RECEIVE) {
+            return SendReceive.of(connection);
+        }
+        if (kind == FlowKind.READ_RING) {
+            return ReadRing.of(connection);
+        }
+        throw new IllegalArgumentException("no flow is of kind " + kind);
     }
 
     /** The kind of this flow. */

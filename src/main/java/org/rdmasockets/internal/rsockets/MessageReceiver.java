@@ -6,10 +6,10 @@ import org.rdmasockets.verbs.QueuePair;
 import org.rdmasockets.verbs.ReceiveRequest;
 
 /**
- * The receive queue. Each receive has a slot if its device needs one, of 4 bytes, which iWARP fills with the message;
- * or a longer one, if the payload of messages arrives there. It is posted again at once, or when its message was read.
- * Others are posted again a few at a time, in one call, but always before credits are given: so those missing are the
- * ones of data, whose credit was used up, and a few of the many that are kept for control messages.
+ * The receive queue. Each receive has a slot of memory if its device needs one: 4 bytes, which iWARP fills with the
+ * message, or more if the payload of messages arrives there. Such a receive is posted again at once, or when its
+ * message was read. Receives without memory are posted again a few at a time, in one call, but always before credits
+ * are given: so those missing are receives of data, whose credit was used up, and a few of the many for control.
  */
 final class MessageReceiver {
     /** Most receives that one call of a device posts. */
@@ -30,13 +30,13 @@ final class MessageReceiver {
         }
     }
 
-    /** Of the same queue pair. */
+    /** The send queue of the same queue pair. */
     private final MessageSender sends;
-    /** So many free receives are posted at once. */
+    /** Free receives that are posted together. */
     private final int mostFree;
     /** Null if receives need no memory. */
     private final Slots slots;
-    /** Receives without memory that are to be posted: so many from this slot on. */
+    /** Receives without memory that wait to be posted: from this slot on, and how many. */
     private int firstFree;
     private int freeCount;
 
@@ -64,7 +64,7 @@ final class MessageReceiver {
             return sends.queuePair.postReceive(slots.request.receive(id(slot)).add(slots.region, slots.offset(slot),
                     slots.bytes));
         }
-        // Receives complete in their order, so only at the end of a turn does the next one not follow.
+        // Receives complete in order, so the next slot follows, except at the end of a turn.
         int error = slot == firstFree + freeCount ? QueuePair.POSTED : postFree();
         firstFree = freeCount == 0 ? slot : firstFree;
         freeCount++;

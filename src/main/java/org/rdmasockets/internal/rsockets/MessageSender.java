@@ -30,21 +30,21 @@ final class MessageSender {
 
     /** Kind and length of a request are kept in one number. */
     private static final int KIND_SHIFT = 29;
-    /** So many requests can be outstanding before anything is allocated; a power of two. */
+    /** Requests for which there is room at first; a power of two. */
     private static final int FIRST_ROOM = 2;
-    /** Longer data has a message of its own, which costs little beside the data. */
+    /** Longer data has its own message, which costs little beside the data. */
     private static final int MOST_JOINING_BYTES = 4 << 10;
     /** Data is signalled once in this part of the slots and of the send ring. */
     private static final int SIGNAL_PART = 4;
 
     final QueuePair queuePair;
-    /** Where messages lie that are sent; null if there is no send region. */
+    /** Memory for outgoing messages; null if there is no send region. */
     private final Stage stage;
     final StreamSettings settings;
     final long idBase;
     private final int mostInline;
     final boolean immediateData;
-    /** Slots of all requests but a read: {@link StreamSettings#MAX_QUEUE} at most, as all that counts them. */
+    /** Slots of all requests but a read: at most {@link StreamSettings#MAX_QUEUE}, as for all counts of them. */
     private final char maxSends;
     private final char mostUnsignalled;
     private final SendRequest request = new SendRequest(StreamSettings.MOST_SEND_ELEMENTS);
@@ -61,7 +61,7 @@ final class MessageSender {
     /** Requests after the last signalled one, and what they keep of the send ring. */
     private char unsignalled;
     private int unsignalledBytes;
-    /** How long the last message is if it is data that may be added to, otherwise 0. */
+    /** Length of the last message if data may join it, else 0. */
     private int openBytes;
 
     /** Where outgoing messages lie, and if {@code entries}, the announcements of chunks that go with them. */
@@ -83,7 +83,7 @@ final class MessageSender {
     /** Adds the entry that announces a chunk; unless the device copies it, it lies in a slot below CONTROL_SLOTS. */
     void addEntry(SendRequest announcing, byte[] entry, int slot) {
         if (stage == null || !stage.entries) {
-            // The peer's place for it is not written again before the peer has taken it.
+            // The peer's entry is not written again before the peer has taken it.
             announcing.hints(SendHints.RELAXED).bytes(entry, 0, entry.length);
             return;
         }
@@ -104,7 +104,7 @@ final class MessageSender {
         return outstandingControl + needed <= CONTROL_SLOTS;
     }
 
-    /** Whether a payload is copied when it is posted because it is so small. */
+    /** Whether a payload is so small that it is copied when it is posted. */
     boolean isInline(int bytes) {
         return bytes <= mostInline;
     }
@@ -144,7 +144,7 @@ final class MessageSender {
         return result;
     }
 
-    /** Lets the next data have a message of its own, because it goes to another place. */
+    /** Lets no data join the last message, because the next goes to another place. */
     void close() {
         openBytes = 0;
     }
@@ -183,7 +183,7 @@ final class MessageSender {
                 || unsignalledBytes + kept >= ring.capacity / SIGNAL_PART);
     }
 
-    /** Whether the last request may be outstanding, and no request that was posted will show that it completed. */
+    /** Whether the last request may be outstanding, and no posted request will show its completion. */
     boolean isUnsignalled() {
         return unsignalled > 0;
     }
@@ -226,7 +226,7 @@ final class MessageSender {
         }
         int error = queuePair.postSend(request);
         if (ring.copiesAtPost) {
-            request.clear(); // it may hold an array of the application
+            request.clear(); // it may refer to an array of the application
         }
         openBytes = 0;
         if (error != QueuePair.POSTED && isError(error)) {
@@ -268,8 +268,8 @@ final class MessageSender {
     }
 
     /**
-     * Retires a request and all before it; a read retires alone. Gives how many bytes they kept of the send ring, 0 if
-     * they were retired before.
+     * Retires a request and all before it; a read retires alone. Returns how many bytes of the send ring they kept, 0
+     * if they were retired before.
      */
     int complete(long workRequestId) {
         if (WorkRequestId.kind(workRequestId) == WorkRequestId.POSITION) {
@@ -301,7 +301,7 @@ final class MessageSender {
         return outstanding + (reading ? 1 : 0);
     }
 
-    /** How many requests, without reads, will have completed since the start when all that were posted have. */
+    /** How many requests were posted since the start, without reads. */
     long posted() {
         return completed + outstanding;
     }
@@ -310,7 +310,7 @@ final class MessageSender {
         return outstandingKeepalives > 0;
     }
 
-    /** How many requests have completed; reads do not count. Gives requests since the start. */
+    /** How many requests have completed since the start, without reads. */
     long completed() {
         return completed;
     }

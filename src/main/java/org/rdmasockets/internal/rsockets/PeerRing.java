@@ -43,7 +43,7 @@ final class PeerRing {
         sentMessages++;
     }
 
-    /** Where the peer says how far it is. */
+    /** Where the peer stores its position. */
     long positionAddress() {
         return address - RegionLayout.POSITION_BEFORE_RING;
     }
@@ -59,7 +59,7 @@ final class PeerRing {
         return null;
     }
 
-    /** Whether the peer may run out of room soon, and enough was sent since we looked last to look again. */
+    /** Whether the ring may be full soon, and enough was sent since the last look to look again. */
     boolean isLookOfUse() {
         boolean low = sent - released > capacity / 2 || sentMessages - taken > credits / 2;
         return low && (sent - sentAtLook >= Math.max(1, capacity / PARTS)

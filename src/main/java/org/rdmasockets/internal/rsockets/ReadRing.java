@@ -8,8 +8,8 @@ import org.rdmasockets.verbs.SendRequest;
 
 /**
  * A flow into a ring of the peer, whose position this end reads by RDMA when it may run out of room. So a receiver only
- * stores how far it is, and sends nothing unless the writer waits for it. This is for streams that go one way, and for
- * receivers whose processors are dear.
+ * stores its position, and sends nothing unless the writer waits for it. This is for streams that go one way, and for
+ * receivers whose processors are scarce.
  *
  * <p>A writer does not ask again and again. If it finds the ring full, or all its messages on their way, it says so
  * ({@link ImmediateData#BLOCKED_BY_BYTES}, {@link ImmediateData#BLOCKED_BY_MESSAGES}). The peer wakes it ({@link

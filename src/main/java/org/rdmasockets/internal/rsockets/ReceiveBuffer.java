@@ -12,10 +12,10 @@ import org.rdmasockets.verbs.MemoryRegion;
  * | arrived, being read | being filled | lent |
  * </pre>
  *
- * <p>The peer may write into two chunks at a time, as in C. They are small in the beginning. When little room is left
- * in them, the peer is about to run out of it: large ones are asked for and lent beside them, even if the application
- * does not read, because, as with TCP, a writer may count on {@code SO_RCVBUF} bytes. To get large ones back from a
- * peer that can do so, a small one is offered in their place; see {@link #offer}.
+ * <p>The peer may write into two chunks at a time, as in C. They are small at first. When they have little room left,
+ * large ones are asked for and lent as well, even if the application does not read: as over TCP, a writer may count on
+ * {@code SO_RCVBUF} bytes. To get large ones back, a small one is offered in their place, if the peer knows offers; see
+ * {@link #offer}.
  */
 final class ReceiveBuffer extends Received {
     /** Chunks that the peer may write into at a time. */
@@ -26,13 +26,13 @@ final class ReceiveBuffer extends Received {
     /** Whether the second chunk waits until half of the first is filled, which spares idle streams a message. */
     private final boolean lendsLate;
 
-    /** Where the last chunk ends that was lent, in a ring of large ones. */
+    /** Where the last lent chunk ends, in an imagined ring of large ones. */
     private int lentUntil;
-    /** How large chunks cut what arrives; null until one is filled. */
+    /** The cuts of messages by the ends of large chunks; null until one is filled. */
     private Cuts cuts;
     /** The oldest chunk that is not used up, which leads to the others; null if there is none. */
     private Chunk head;
-    /** Where the next data goes; null if there is no room. */
+    /** The chunk for the next data; null if there is no room. */
     private Chunk filling;
     /** How many chunks are not used up. */
     private byte count;
@@ -57,7 +57,7 @@ final class ReceiveBuffer extends Received {
         lentMore = false;
     }
 
-    /** Counts a message that costs a credit; gives null if all is well, otherwise what the peer did wrong. */
+    /** Counts a message that costs a credit; null if all is well, else what the peer did wrong. */
     String messageArrived() {
         if (received == granted) {
             return "sent more than the " + Integer.toUnsignedString(granted) + " messages it had credits for";
@@ -66,7 +66,7 @@ final class ReceiveBuffer extends Received {
         return null;
     }
 
-    /** Takes data of a length that the peer says. Null if all is well, otherwise what the peer did wrong. */
+    /** Takes data, as long as the peer says; null if all is well, else what the peer did wrong. */
     String dataArrived(int bytes) {
         int room = room();
         if (bytes > room) {
@@ -83,7 +83,7 @@ final class ReceiveBuffer extends Received {
         return null;
     }
 
-    /** Lets large chunks end where the peer's writes do; a message is about to be counted in. */
+    /** Moves the ends of large chunks to where the peer's writes end; a message is about to be counted. */
     private void noteCut(int bytes) {
         if (filling.isPermanent()) {
             return;
@@ -156,7 +156,7 @@ final class ReceiveBuffer extends Received {
         }
     }
 
-    /** Whether a chunk was used up since this was asked last: only then a read may let another be lent. */
+    /** Whether a chunk was used up since the last call: only then a read may let another be lent. */
     boolean isFreed() {
         boolean was = freed;
         freed = false;
@@ -182,7 +182,7 @@ final class ReceiveBuffer extends Received {
     Chunk lend() {
         Chunk chunk = stock.take();
         lentMore = true;
-        // A large one ends where it would in a ring of such chunks only, so that few messages are split at its end.
+        // A large chunk ends where it would in a ring of large ones: so few messages are split at its end.
         chunk.lend(stock.bytes(chunk) - (chunk.isPermanent() ? 0 : lentUntil));
         append(chunk);
         return chunk;
@@ -227,7 +227,7 @@ final class ReceiveBuffer extends Received {
         return large && unread == 0 && offered == null && stock.hasPermanent();
     }
 
-    /** Offers a small chunk for all that are lent: until the peer takes it, data may arrive there, and none is lent. */
+    /** Offers a small chunk to replace all lent ones: until the peer takes it, data goes on there, and none is lent. */
     Chunk offer() {
         offered = stock.takePermanent();
         offered.lend(stock.bytes(offered));
@@ -293,12 +293,12 @@ final class ReceiveBuffer extends Received {
      * whose writes differ in length is cut here and there, and nothing moves.
      */
     private static final class Cuts {
-        /** Some streams look as if they were cut, however the ends move: after so many times they stay. */
+        /** Most moves: some streams look cut wherever the ends are. */
         private static final int MOST_MOVES = 8;
-        /** So many ends still come that were where they are before a move. */
+        /** How many ends still come that were set before a move. */
         private static final int PAUSE = 4;
 
-        /** Lengths of the messages before and behind the last end of a chunk; 0 if it was in no message's way. */
+        /** Lengths of the messages before and behind the last end of a chunk; 0 if it cut none. */
         private int before;
         private int behind;
         /** Length of the last message if it filled a chunk to its end, otherwise 0. */
@@ -313,7 +313,7 @@ final class ReceiveBuffer extends Received {
             return move;
         }
 
-        /** Messages that are alike were not one. */
+        /** Notes a cut; two messages of equal length were not one that was cut. */
         private int cut(int newBefore, int newBehind) {
             boolean again = newBefore == before && newBehind == behind && before != 0 && before != behind;
             before = newBefore;

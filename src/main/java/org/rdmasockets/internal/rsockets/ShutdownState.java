@@ -1,7 +1,7 @@
 package org.rdmasockets.internal.rsockets;
 
 /**
- * Knows which directions are open, and which message to the peer is due about it. The messages are C's:
+ * Knows which directions are open, and which message about that is due to the peer. The messages are C's:
  *
  * <pre>
  * we shut the output                      SHUTDOWN if we still take input, else DISCONNECT
@@ -35,18 +35,18 @@ final class ShutdownState {
     private static final int PEER_DISCONNECTED = 32;
     private static final int CLOSED = 64;
     private static final int PEER_GONE = 128;
-    /** From the beginning: a completed message need not have arrived. */
+    /** Set from the beginning: a completed message need not have arrived. */
     private static final int UNPROVEN = 256;
-    /** The peer is to be told that this process ends. */
+    /** The peer has to be told that this process ends. */
     private static final int LEAVING_DUE = 512;
     private static final int PEER_LEAVING = 1024;
-    /** No write goes nowhere any more: one has, or one has failed, or the peer has closed with data unread. */
+    /** No further write may succeed and be lost: one was, or one failed, or the peer has closed with data unread. */
     private static final int WRITE_LOST = 2048;
-    /** The peer is to be told that this end closes with data unread. */
+    /** The peer has to be told that this end closes with data unread. */
     private static final int UNREAD_DUE = 4096;
 
     /**
-     * The events so far: a set of the above, all in one field, since each further field costs memory of every idle
+     * The events so far, a set of the above; in one field, since each further field costs memory of every idle
      * connection.
      */
     private int happened;
@@ -93,7 +93,7 @@ final class ShutdownState {
         }
     }
 
-    /** The peer's queue pair is gone, whatever it has said before: it can be told nothing more. */
+    /** The peer's queue pair is gone, whatever the peer said before: it can be told nothing more. */
     void peerIsGone() {
         happened |= PEER_GONE | (isPeerLeaving() ? INPUT_ENDED | PEER_DISCONNECTED : 0);
     }
@@ -112,7 +112,7 @@ final class ShutdownState {
         return true;
     }
 
-    /** Lets no write succeed any more after the peer's DISCONNECT: one has failed. */
+    /** After a write that failed, lets no write succeed after the peer's DISCONNECT. */
     void refuseWrites() {
         happened |= WRITE_LOST;
     }
@@ -148,7 +148,7 @@ final class ShutdownState {
         }
     }
 
-    /** Whether a DISCONNECT went either way, or a SHUTDOWN both; over iWARP, a DISCONNECT at the close may follow. */
+    /** Whether a DISCONNECT went one way, or SHUTDOWNs both ways; over iWARP, a DISCONNECT at the close may follow. */
     boolean isFinished() {
         return (happened & (DISCONNECT_SENT | PEER_DISCONNECTED)) != 0
                 || (happened & (SHUTDOWN_SENT | INPUT_ENDED)) == (SHUTDOWN_SENT | INPUT_ENDED);

@@ -5,8 +5,8 @@ import java.util.List;
 import org.rdmasockets.verbs.MemoryRegion;
 
 /**
- * The memory of a connection beyond what it was made with. The connection says what it wants and what it does not need
- * any more; its owner makes and closes the regions, which takes too long for a call that reads or writes:
+ * The memory of a connection beyond what it was made with. The connection says what it wants and what it no longer
+ * needs; its owner makes and closes the regions, which takes too long for a call that reads or writes:
  *
  * <pre>
  * when isDue():   takeRetired(), and close those
@@ -26,7 +26,7 @@ public final class StreamMemory {
     private final SendBuffer sendBuffer;
     /** Every region that the owner has supplied and not taken back; null once this is closed. */
     private List<MemoryRegion> supplied = List.of();
-    /** How long these are together. */
+    /** Their bytes together. */
     private long bytes;
 
     StreamMemory(ChunkStock chunks, SendBuffer sendBuffer) {
@@ -62,12 +62,12 @@ public final class StreamMemory {
         return supplied != null && chunks.canGrow() ? chunks.lowWater() : Integer.MAX_VALUE;
     }
 
-    /** How large regions for chunks are wanted. Two are. */
+    /** The size of the two wanted regions for chunks: bytes, or 0. */
     public int wantedChunkBytes() {
         return supplied == null ? 0 : chunks.wanted();
     }
 
-    /** How large a region for the send ring is wanted: bytes, or 0. */
+    /** The size of the wanted region for the send ring: bytes, or 0. */
     public int wantedSendBytes() {
         return supplied == null ? 0 : sendBuffer.wanted();
     }
@@ -107,7 +107,7 @@ public final class StreamMemory {
         change();
     }
 
-    /** Says that what is wanted cannot be had now. The connection goes on with what it has. */
+    /** Says that the wanted memory cannot be had now. The connection goes on with what it has. */
     public void refuse() {
         chunks.refuse();
         sendBuffer.refuse();

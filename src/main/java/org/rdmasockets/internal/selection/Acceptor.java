@@ -44,7 +44,7 @@ public final class Acceptor implements AutoCloseable {
     private static final Occurrences LISTENING = new Occurrences();
     /** How often a free port of the first transport may be taken on another one. */
     private static final int MOST_TRIES = 16;
-    /** TCP listens so much later than the others: see {@link Connector}. */
+    /** How much later TCP listens than the others: see {@link Connector}. */
     static final long HEAD_START_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private final Policy.Decision decision;
@@ -117,7 +117,7 @@ public final class Acceptor implements AutoCloseable {
         }
     }
 
-    /** Does what takes long before a port is held. A transport that is not there is found out again when it listens. */
+    /** Does what takes long before a port is held. A missing transport is found again when it should listen. */
     private static void prepare(List<String> transports, boolean iwarp, InetSocketAddress local, StreamOptions sizes) {
         for (String transport : transports) {
             try {
@@ -175,7 +175,7 @@ public final class Acceptor implements AutoCloseable {
         others.add(transport, e.getMessage());
     }
 
-    /** In auto, a transport that is not there is left out; one whose port is taken is not. */
+    /** Whether a failure ends the listen: in {@code auto} a missing transport is left out, but not a taken port. */
     private boolean isFatal(String transport, IOException e) {
         return !decision.isAuto() || transport.equals(Policy.TCP)
                 || e instanceof BindException && e.getMessage().startsWith("Address already in use");

@@ -41,10 +41,10 @@ public final class Connector implements AutoCloseable {
     private static final String CONNECTED = "[{}->{}] connected over {}, {}: {}";
     private static final FailureCache OUTCOMES = new FailureCache();
     private static final InetSocketAddress ANY = new InetSocketAddress(0);
-    /** Longest attempt within this host that no peer acknowledges: nothing gets lost there, so that one is stopped. */
+    /** Longest wait for an acknowledgement within this host: nothing gets lost there, so a silent peer is stopped. */
     private static final long LOCAL_ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-    /** An attempt that was cut shorter than that proves nothing: this process may have been the slow one. */
+    /** A shorter attempt proves nothing: this process may have been the slow one. */
     private static final long LEAST_PROOF_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     /** Read once, as in the JDK. */
@@ -217,7 +217,7 @@ public final class Connector implements AutoCloseable {
             return decision;
         }
         String onlyTcp = wishes.urgentInline() ? "the socket reads urgent data, which only TCP carries"
-                : !wishes.direct() && isProxied(remote) ? "the ProxySelector names a SOCKS proxy, TCP reaches it"
+                : !wishes.direct() && isProxied(remote) ? "the ProxySelector names a SOCKS proxy, which TCP reaches"
                 : null;
         if (onlyTcp != null && decision.isAuto()) {
             if (!policy.fallback()) {
@@ -246,7 +246,7 @@ public final class Connector implements AutoCloseable {
         return Proxies.leadTo(selector, remote);
     }
 
-    /** Asks a selector that has a mind of its own; only then are these classes of the JDK needed. */
+    /** Asks a selector other than the JDK's; only then are these classes needed. */
     private static final class Proxies {
         private Proxies() {}
 
@@ -296,7 +296,7 @@ public final class Connector implements AutoCloseable {
                 } catch (IOException e) {
                     rethrowIfEnded(e);
                     if (portAsked && e instanceof BindException && text(e).startsWith("Address already in use")) {
-                        throw e; // no two connections of this host have one port, over any transport
+                        throw e; // no two connections of this host have the same port, over any transport
                     }
                     deadlineNanos = first ? later(deadlineNanos, begun) : deadlineNanos;
                     boolean absent = !(e instanceof SocketTimeoutException) && !isNotNow(e);
@@ -315,7 +315,7 @@ public final class Connector implements AutoCloseable {
         }
         Connection connection = lookedNanos == 0 ? connectOver(Policy.TCP, remote, deadlineNanos, wishes)
                 : connectHere(remote, deadlineNanos, wishes, lookedNanos);
-        failed.forEach(OUTCOMES::failed); // a server that only TCP reaches was not just about to start
+        failed.forEach(OUTCOMES::failed); // TCP leads there: so the server was not just about to start
         reason = connection.transport().equals(Policy.TCP) ? because() : "its server has just begun to listen";
         return connection;
     }
@@ -435,7 +435,7 @@ public final class Connector implements AutoCloseable {
         return e instanceof ConnectException && text(e).startsWith("Connection refused");
     }
 
-    /** An attempt that the application has ended is not followed by another. */
+    /** Throws if the application has ended the attempt: then no other follows. */
     private void rethrowIfEnded(IOException e) throws IOException {
         boolean interrupted = e instanceof InterruptedIOException && !(e instanceof SocketTimeoutException);
         if (interrupted || isClosed()) {

@@ -9,8 +9,8 @@ interface ConnectionPeer {
     byte[] NO_DATA = {};
 
     /**
-     * Connects the queue pair of this end, which is about to accept the request that this partner made: what it sends
-     * from now on arrives there, although the partner does not know yet. False if the partner has gone; throws if it
+     * Connects the queue pair of this end, which is about to accept this partner's request: what it sends from now on
+     * arrives at the partner, which does not know yet that it is accepted. False if the partner has gone; throws if it
      * cannot be given access to the memory of this end.
      */
     boolean join(SharedMemoryQueuePair own, ConnectionParameters request, ConnectionParameters answer)
@@ -30,12 +30,12 @@ interface ConnectionPeer {
     /** Hears that its request is refused, and why. */
     void rejected(int status, byte[] privateData);
 
-    /** Hears that this end has gone, whether it was connected by then or not. */
+    /** Hears that this end has gone, perhaps before it was connected. */
     void disconnected();
 
     /**
-     * Says at last what {@link #disconnected} or {@link #rejected}, for a request that was not answered, could not say,
-     * as soon as there is memory for that. Takes none. False if this cannot do so.
+     * Has {@link #disconnected}, or {@link #rejected} for an unanswered request, repeated as soon as there is memory
+     * for it. Takes no memory. False if this cannot do so.
      */
     default boolean leaveLater(boolean requested, Error cause) {
         return false;

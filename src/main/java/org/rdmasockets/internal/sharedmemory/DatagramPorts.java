@@ -36,13 +36,13 @@ public final class DatagramPorts {
     /** Longest wait of a sender for a receiver that is behind. */
     public static final long ROOM_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /** A datagram takes about so much besides its data: many empty ones are bounded, too. */
+    /** About the size of a datagram without data: so many empty ones are bounded, too. */
     private static final int OVERHEAD_BYTES = 256;
     /** The cost of datagrams on their way to another process, before a sender waits; the usual room is 208 KiB. */
     private static final int WINDOW = 128 << 10;
     private static final int PORT_MASK = 0xFFFF;
     private static final int MOST_ROUTES = 1024;
-    /** How long the outcome counts that no process takes datagrams at an address. */
+    /** How long it counts as known that no process takes datagrams at an address. */
     private static final long REFUSED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long BETWEEN_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final InetAddress WILDCARD = InetAddress.ofLiteral("0.0.0.0");
@@ -69,11 +69,11 @@ public final class DatagramPorts {
 
     private record Between(InetAddress destination, InetAddress source, boolean are, long sinceNanos) {}
 
-    /** Takes what comes to a port, by any thread. */
+    /** Takes the datagrams of a port; called by any thread. */
     public interface Receiver {
         /**
-         * Tells, without a wait, whether there is room, before data is copied; false to drop it. Then {@code taken},
-         * null for nothing, runs when the application has all that came before.
+         * Whether there is room, before data is copied; never waits. If false, the datagram is dropped, and
+         * {@code taken}, null for nothing, runs when the application has all that came before.
          */
         boolean hasRoom(int bytes, Runnable taken);
 
@@ -91,8 +91,8 @@ public final class DatagramPorts {
         void take(InetSocketAddress source, byte[] data, Runnable taken);
 
         /**
-         * Some link to another process has ended, and with it the {@linkplain Route#hasEnded ways} over it; or a socket
-         * was closed, and its senders that wait are to go.
+         * A link to another process has ended, and with it the {@linkplain Route#hasEnded ways} over it; or a socket
+         * was closed, and its waiting senders have to go.
          */
         void lookAgain();
     }
@@ -122,20 +122,20 @@ public final class DatagramPorts {
         final InetSocketAddress destination;
         private final CountDownLatch known = new CountDownLatch(1);
         private final long begunNanos = System.nanoTime();
-        /** Set before it is known, one of the two. */
+        /** The outcome: a link, or a refusal; set before {@code known}. */
         LinkDispatcher end;
         private String refusal;
         private int namesGivenUp;
         private long sinceNanos;
-        /** Null until the search has begun, and if that failed at once. */
+        /** Null until the search has begun; also if that failed at once. */
         private volatile LinkConnector dial;
-        /** Whether the peer's process was rung since it was found: from then on it asks for that itself. */
+        /** Whether the peer's process was rung since it was found: from then on it asks to be rung. */
         private volatile boolean rung;
         /** The cost of all that was sent; written under the lock of the link's writer. */
         private volatile long sent;
-        /** Likewise of what the application there has taken, as far as it told; written under lock, as is the next. */
+        /** The cost of what the application there has taken, as far as it said; written under lock, as is the next. */
         private volatile long taken;
-        /** Whether a sender has waited in vain since. */
+        /** Whether a sender has waited in vain since then. */
         private volatile boolean unread;
 
         private Route(InetSocketAddress destination) {
@@ -177,7 +177,7 @@ public final class DatagramPorts {
             known.countDown();
         }
 
-        /** Whether this tells nothing any more. */
+        /** Whether this outcome no longer counts. */
         private boolean isOver() {
             if (known.getCount() > 0) {
                 return false;
@@ -192,8 +192,8 @@ public final class DatagramPorts {
         }
 
         /**
-         * Whether this led to a process, the link there has ended, as a rule because the process has, and all that came
-         * over it is here.
+         * Whether this led to a process whose link has ended, mostly with the process, and all that came over it is
+         * here.
          */
         public boolean hasEnded() {
             return known.getCount() == 0 && end != null && end.hasEnded();
@@ -204,7 +204,7 @@ public final class DatagramPorts {
             return begunNanos;
         }
 
-        /** Waits, so many nanoseconds at most, until it is known whether this leads anywhere. */
+        /** Waits at most so many nanoseconds until it is known whether this leads anywhere. */
         public boolean await(long nanos) throws InterruptedException {
             return known.await(nanos, TimeUnit.NANOSECONDS);
         }
@@ -220,8 +220,8 @@ public final class DatagramPorts {
         }
 
         /**
-         * Waits so many nanoseconds at most until the receiver is not behind, or the sender is {@code closed}; true in
-         * any case.
+         * Waits at most so many nanoseconds until the receiver is not behind, or the sender is {@code closed}; always
+         * true.
          */
         public boolean awaitRoom(int bytes, BooleanSupplier closed, long nanos) throws InterruptedException {
             lock.lock();
@@ -238,8 +238,8 @@ public final class DatagramPorts {
         }
 
         /**
-         * Counts a datagram that is about to be sent, by the holder of the lock of the link's writer; gives what the
-         * receiver is to tell when the application takes this one, 0 for nothing.
+         * Counts a datagram that is about to be sent; the caller has the lock of the link's writer. Returns the mark
+         * that the receiver sends back when the application takes this one, 0 for none.
          */
         long count(int bytes) {
             long before = sent;
@@ -247,7 +247,7 @@ public final class DatagramPorts {
             return sent / (WINDOW / 2) == before / (WINDOW / 2) ? 0 : sent;
         }
 
-        /** The peer says that the application there has taken so much. Too much, or less than before, is no news. */
+        /** The peer says how much the application there has taken; ignored if too much, or less than before. */
         void taken(long claimed) {
             lock.lock();
             try {
@@ -263,7 +263,7 @@ public final class DatagramPorts {
 
         /**
          * Sends a datagram of at most {@link #MAX_BYTES}, from an address of the destination's family; it may be lost.
-         * Only those count of a sender that {@code waits} for room, and only of those the receiver tells.
+         * Only datagrams of a sender that {@code waits} for room are counted and marked.
          */
         public void send(InetSocketAddress source, MemorySegment data, boolean waits) {
             boolean first = !rung;
@@ -317,7 +317,7 @@ public final class DatagramPorts {
         return !ports.isEmpty();
     }
 
-    /** A link has ended, and says so, or a socket was closed, and says so: all that wait here look again. */
+    /** Lets all waiting threads look again: a link has ended, or a socket was closed. */
     public void lookAgain() {
         try {
             for (Port port : ports.values()) {
@@ -424,7 +424,7 @@ public final class DatagramPorts {
 
     /**
      * Takes a datagram of another process. If that is not of this network namespace, loopback there is not loopback
-     * here. Throws {@code IllegalArgumentException} if no honest process says so.
+     * here. Throws {@code IllegalArgumentException} if no honest process sends this.
      */
     void onDatagram(LinkDispatcher end, RingEntry entry) {
         int headerBytes = 2 * entry.flags();
@@ -463,7 +463,7 @@ public final class DatagramPorts {
         InetAddress destination = LocalAddresses.host(Arrays.copyOf(bytes, entry.flags()), 0);
         InetAddress source = LocalAddresses.host(Arrays.copyOfRange(bytes, entry.flags(), bytes.length), 0);
         if (destinationPort == 0 || sourcePort == 0 || source.isAnyLocalAddress() || source.isMulticastAddress()) {
-            throw new IllegalArgumentException("nobody sends datagrams from port " + sourcePort + " of "
+            throw new IllegalArgumentException("no honest process sends datagrams from port " + sourcePort + " of "
                     + source.getHostAddress() + " to port " + destinationPort);
         }
         return new Addresses(MemorySegment.ofArray(bytes), entry.value(),

@@ -10,13 +10,13 @@ import java.util.concurrent.TimeUnit;
  * The waits that end at a deadline: of a send for a receive, of an identifier for another process. They have no thread
  * of their own: pollers sleep until the nearest deadline at most, and each thread that polls looks here.
  *
- * <p>A nearer one wakes the pollers: it is noted before the look whether a poller sleeps, and a poller says that it
- * sleeps before it reads the nearest.
+ * <p>A nearer deadline wakes the pollers: a thread notes it and then looks whether a poller sleeps; a poller says that
+ * it sleeps and then reads the nearest.
  */
 final class Deadlines {
     /** Stands for no deadline. */
     static final long NEVER = Long.MAX_VALUE;
-    /** A look that fails for want of memory is tried again after so long. */
+    /** How long after a look that failed for lack of memory the next one comes. */
     private static final long AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private final List<SharedMemoryEventPoller> pollers = new CopyOnWriteArrayList<>();
@@ -36,7 +36,7 @@ final class Deadlines {
         pollers.remove(poller);
     }
 
-    /** Takes something up, again if its deadline has become nearer. */
+    /** Adds a wait; again if its deadline has become nearer. */
     void add(Expiring one, long deadlineNanos) {
         boolean nearer;
         synchronized (this) {
@@ -95,10 +95,10 @@ final class Deadlines {
             }
             long deadline = one.deadline();
             if (deadline != NEVER) {
-                waiting.add(one); // since a moment ago, perhaps
+                waiting.add(one); // it may wait again since a moment ago
             }
             return deadline;
-        } catch (Error e) { // no memory, say: it looks again in a moment, and the others do now
+        } catch (Error e) { // perhaps no memory: this one is looked at again in a moment, and the others now
             return System.nanoTime() + AGAIN_NANOS;
         }
     }

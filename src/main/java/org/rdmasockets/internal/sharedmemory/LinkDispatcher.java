@@ -24,8 +24,8 @@ import org.rdmasockets.verbs.VerbsException;
 /**
  * This process's end of a link: finds the connection that an entry is for, and resumes requests that had to wait.
  *
- * <p>Every entry is a stranger's word until it was checked. An entry that an honest peer never writes ends the link,
- * and with it the connections to that one process.
+ * <p>Every entry is hostile until it was checked. One that an honest peer never writes ends the link, and with it the
+ * connections to that one process.
  */
 final class LinkDispatcher implements LinkHandler {
     /** Kinds of entries. A request for a connection: value is the sender's slot, the payload a greeting. */
@@ -47,14 +47,14 @@ final class LinkDispatcher implements LinkHandler {
 
     /** A write with immediate data that is still open: first is its length, in the upper half the immediate data. */
     static final int OPEN_WRITE = 9;
-    /** A request has arrived and is answered later. */
+    /** A request has arrived and will be answered later. */
     static final int ACKNOWLEDGE = 10;
     /** No entry: the kind that every connection of a dead link is told. */
     static final int LINK_DIED = -1;
 
     /**
      * A datagram, for no connection: flags say how long an address is, value has the destination's port and above it
-     * the source's; the payload is destination, source and data. First is not 0 if the sender wants to hear that in a
+     * the source's; the payload is destination, source and data. If first is not 0, the receiver answers with it in a
      * {@link #TAKEN} when the application has taken this one, or all before it if this is lost.
      */
     static final int DATAGRAM = 11;
@@ -66,7 +66,7 @@ final class LinkDispatcher implements LinkHandler {
     static final int INLINE_WRITE = 12;
 
     /**
-     * The application has taken datagrams: first is what the last of them said, value the port that it went to, the
+     * The application has taken datagrams: first is that of the last of them, value the port that it went to, the
      * payload the address.
      */
     static final int TAKEN = 13;
@@ -107,21 +107,21 @@ final class LinkDispatcher implements LinkHandler {
     /** The keys of {@link #queues}, which each doorbell looks at: an iterator would be garbage. Written under it. */
     private volatile SharedMemoryCompletionQueue[] served = {};
     /**
-     * Whether the peer was asked to ring and no doorbell was heard since: then there is no need to ask again. Written
-     * before the peer is asked and before a doorbell is answered; a new link is armed.
+     * Whether the peer was asked to ring and no doorbell was heard since: then there is no need to ask again. Set
+     * before the peer is asked, cleared before a doorbell is answered; a new link is armed.
      */
     private volatile boolean armed = true;
     /** Whether {@link Links#drainBusy} will come to this. */
     private final AtomicBoolean postponed = new AtomicBoolean();
-    /** The connection that asks or ends, while that is taken in; guarded by the link's consumer lock. */
+    /** The connection whose request or end is being taken in; guarded by the link's consumer lock. */
     private RemotePeer taking;
-    /** Why connections are to be ended, and are not yet; else null. */
+    /** Why connections still have to be ended; else null. */
     private volatile Object lost;
     /** Whether an entry of any connection was ever lost. */
     private volatile boolean spoiled;
-    /** The addresses of the datagram that has come last: the next one often has the same. Of the thread that drains. */
+    /** The addresses of the last datagram: the next one often has the same. For the thread that drains. */
     DatagramPorts.Addresses lastAddresses;
-    /** The next of those, while this is among them; for {@link Links}. */
+    /** The next postponed one, while this is postponed; for {@link Links}. */
     LinkDispatcher nextBusy;
     private volatile boolean closed;
     /** For all domains that know no other link; never changed. */
@@ -205,7 +205,7 @@ final class LinkDispatcher implements LinkHandler {
         peers[peer.slot.index()] = null;
     }
 
-    /** Lets completion queues of a connection poll, and arm, this link. */
+    /** Lets a completion queue of a connection poll and arm this link. */
     void attach(SharedMemoryCompletionQueue queue) {
         synchronized (queues) {
             int[] uses = queues.get(queue);
@@ -217,13 +217,13 @@ final class LinkDispatcher implements LinkHandler {
             uses[0]++;
         }
         if (queue.arrivals.isArmed()) {
-            // Since before it had this link. Nothing for it is in the ring yet: the other side does not know it. But
-            // something for others can, so this does not count as armed.
+            // It was armed before it had this link. The ring has nothing for it yet, as the peer does not know it, but
+            // may have entries for others: so our flag stays as it is.
             link.arm();
         }
     }
 
-    /** The monitor of {@link #queues} is held: all of it, or nothing. */
+    /** Attaches a queue, or changes nothing; the monitor of {@link #queues} is held. */
     private void attachFirst(SharedMemoryCompletionQueue queue) {
         try {
             SharedMemoryCompletionQueue[] more = queues.keySet().toArray(new SharedMemoryCompletionQueue[0]);
@@ -235,7 +235,7 @@ final class LinkDispatcher implements LinkHandler {
         }
     }
 
-    /** Undoes one {@link #attach}. If there is no memory to forget the queue, the next connection's end does so. */
+    /** Undoes one {@link #attach}. If memory lacks to forget the queue, the end of the next connection does so. */
     void detach(SharedMemoryCompletionQueue queue) {
         synchronized (queues) {
             int[] uses = queues.get(queue);
@@ -249,9 +249,9 @@ final class LinkDispatcher implements LinkHandler {
     }
 
     /**
-     * Puts an entry that is no data into the ring, or keeps it until there is room, and rings: a connection that
-     * begins or ends must be heard of even if no queue there is armed.
-     * False if the last entry for the peer's connection was sent before; then nothing is sent.
+     * Puts an entry that is no data into the ring, or keeps it until there is room, and rings: the peer must hear of a
+     * connection that begins or ends even if it has no armed queue. False, and nothing is sent, if the connection's
+     * last entry was sent before.
      */
     boolean send(RemotePeer peer, int kind, int flags, int value, byte[] payload) {
         Letter letter = new Letter(kind, flags, peer.peerSlot, value, payload);
@@ -275,7 +275,7 @@ final class LinkDispatcher implements LinkHandler {
         return true;
     }
 
-    /** Rings for a letter on its way: sent again, it would end the link. If that fails, the next attempt rings. */
+    /** Rings for a letter that was published: sent again, it would end the link. If that fails, a later try rings. */
     private void ring() {
         try {
             writer.ringPeer();
@@ -299,13 +299,13 @@ final class LinkDispatcher implements LinkHandler {
             held = true;
             try {
                 held = !publishHeld();
-            } catch (Error e) { // it is kept: sent again, it would end the link
+            } catch (Error e) { // the letter is kept: sent again, it would end the link
                 lookAgain();
             }
         }
     }
 
-    /** Publishes what is kept, as far as there is room; whether that is all. */
+    /** Publishes what is kept, as far as there is room; true if nothing is left. */
     private boolean publishHeld() {
         while (!outbox.isEmpty()) {
             if (!publish(outbox.peek())) {
@@ -361,7 +361,7 @@ final class LinkDispatcher implements LinkHandler {
         return true;
     }
 
-    /** Tells that a datagram to an address was taken; nothing if the ring has no room, and a sender waits longer. */
+    /** Tells that a datagram to an address was taken; not if the ring has no room: then a sender waits longer. */
     void sendTaken(InetSocketAddress address, long told) {
         byte[] at = address.getAddress().getAddress();
         writer.lock();
@@ -375,24 +375,24 @@ final class LinkDispatcher implements LinkHandler {
         } finally {
             writer.unlock();
         }
-        writer.ringPeer(); // a process that only sends may not ask for that
+        writer.ringPeer(); // a process that only sends may not ask to be rung
     }
 
-    /** Calls {@link SendQueue#resume} when the peer has posted a receive, or there is room; to be asked for before. */
+    /** Calls {@link SendQueue#resume} when the peer has posted a receive, or there is room. Call it before the look. */
     void resumeLater(SendQueue queue) {
         waiting.add(queue);
     }
 
     // Entries of the peer.
 
-    /** Looks so many times, or until {@link #poll} may have something to do; for a thread that spins. */
+    /** Looks as often as told, or until {@link #poll} may have something to do; for a thread that spins. */
     boolean spin(int looks) {
         return held || !waiting.isEmpty() || link.spin(looks);
     }
 
     /**
-     * Takes what is there, for a thread that polls a completion queue: never waits for another thread, and throws
-     * nothing, as that thread is not this link's alone.
+     * Takes what is there, for a thread that polls a completion queue. Never waits for another thread, and throws
+     * nothing: the polling thread serves other links, too.
      */
     void poll() {
         try {
@@ -400,12 +400,12 @@ final class LinkDispatcher implements LinkHandler {
             goOn();
         } catch (RuntimeException e) {
             broken(e);
-        } catch (Error e) { // something is left behind, for want of memory perhaps
+        } catch (Error e) { // something is left behind, perhaps for lack of memory
             lookAgain();
         }
     }
 
-    /** Ends a connection as if an entry of that kind were lost, when there is memory for that. Takes none. */
+    /** Ends a connection, once there is memory for that, as if an entry of this kind were lost. Takes no memory. */
     void endLater(RemotePeer peer, int kind, Error cause) {
         peer.spoil(kind);
         lost = cause;
@@ -421,11 +421,12 @@ final class LinkDispatcher implements LinkHandler {
     }
 
     /**
-     * Makes the peer ring at its next entry, and takes what came before. Costs next to nothing while the peer is asked
-     * already, so that a process with many peers pays for those that are active.
+     * Makes the peer ring at its next entry, and takes what came before. Returns at once while the peer is asked
+     * already, so that a process with many peers pays only for active ones: the doorbell to come asks again if a queue
+     * is armed.
      */
     void arm() {
-        // Between the queue's flag, which the caller has set, and ours: in onDoorbell there is one between ours and it.
+        // Between the queue's flag, which the caller has set, and ours; onDoorbell clears ours, fences and reads its.
         VarHandle.fullFence();
         if (armed) {
             return;
@@ -442,7 +443,7 @@ final class LinkDispatcher implements LinkHandler {
         }
     }
 
-    /** The flag says no more than was done. */
+    /** Clears the flag if arming fails. */
     private void askToRing() {
         armed = true;
         try {
@@ -453,12 +454,12 @@ final class LinkDispatcher implements LinkHandler {
         }
     }
 
-    /** Takes everything that the peer has published by now, also if it has died since. */
+    /** Takes everything that the peer has published by now, even if it has died since. */
     void catchUp() {
         drainSome();
         try {
             goOn();
-        } catch (Error e) { // it is another connection's
+        } catch (Error e) { // of another connection
             lookAgain();
         }
     }
@@ -480,7 +481,7 @@ final class LinkDispatcher implements LinkHandler {
         }
     }
 
-    /** Ends the connections of which an entry was lost, as far as there is memory for that. */
+    /** Ends the connections that lost an entry, as far as there is memory for that. */
     private void breakUp() {
         Object cause = lost;
         lost = null;
@@ -502,7 +503,7 @@ final class LinkDispatcher implements LinkHandler {
         }
     }
 
-    /** An error of one is not the others': it is tried again. */
+    /** Resumes each, whatever another throws; one that throws is tried again. */
     private void resumeWaiting(SendQueue[] all) {
         Error failure = null;
         for (SendQueue queue : all) {
@@ -539,7 +540,7 @@ final class LinkDispatcher implements LinkHandler {
         }
     }
 
-    /** Ends the link, and nothing else: this is called by the threads of other connections. */
+    /** Ends the link, and nothing else: threads of other connections call this. */
     private void broken(Throwable e) {
         link.fail(FAULT_HERE);
         try {
@@ -550,7 +551,7 @@ final class LinkDispatcher implements LinkHandler {
         }
     }
 
-    /** Lets a waiting thread go on with the entries that are left. */
+    /** Lets the thread that waits go on with the entries that are left. */
     private void postpone() {
         if (!postponed.getAndSet(true)) {
             fabric.links.drainLater(this);
@@ -563,7 +564,7 @@ final class LinkDispatcher implements LinkHandler {
         try {
             onDoorbell(link);
             if (lost instanceof Error e) {
-                throw e; // the waiting thread pauses: memory comes back or not
+                throw e; // the waiting thread pauses, and perhaps there is memory again
             }
         } catch (Throwable e) {
             postpone();
@@ -599,7 +600,7 @@ final class LinkDispatcher implements LinkHandler {
         return false;
     }
 
-    /** Takes a bounded number of entries, at least as many as the ring can hold; whether there are no more. */
+    /** Takes a bounded number of entries, at least as many as the ring can hold; true if no more were there. */
     private boolean drainSome() {
         for (int i = 0; i < BATCHES; i++) {
             if (link.drain(BATCH) < BATCH) {
@@ -632,7 +633,7 @@ final class LinkDispatcher implements LinkHandler {
         LOG.debug("a link to another process ended: {}", reason);
     }
 
-    /** Sockets for datagrams hear of the end, whatever an {@code Error} keeps from its end. */
+    /** Closes the link, and tells datagram sockets of its end even if an {@code Error} cuts the close short. */
     private void closeLink() {
         try {
             link.close();
@@ -668,8 +669,8 @@ final class LinkDispatcher implements LinkHandler {
         } catch (RuntimeException e) {
             broken(e);
         } catch (Error e) {
-            // It could not be taken in, for want of memory perhaps: its connection ends, and no other. There may be no
-            // memory for that either, so it is only noted here; a request that is not known yet stays in the ring.
+            // It could not be taken in, perhaps for lack of memory: its connection ends, and no other. There may be no
+            // memory to end it either, so that is only noted here. A request that cannot be refused stays in the ring.
             if (entry.kind() == DATAGRAM || entry.kind() == TAKEN) {
                 return; // any of these may be lost
             }
@@ -686,14 +687,14 @@ final class LinkDispatcher implements LinkHandler {
         }
     }
 
-    /** Takes no memory. */
+    /** Notes that a connection has lost an entry. Takes no memory. */
     private void lose(RemotePeer peer, int kind, Error cause) {
         peer.spoil(kind);
         spoiled = true;
         lost = cause;
     }
 
-    /** Whether an entry is of a connection that ends as one before it was lost. */
+    /** Whether an entry is of a connection that ends because an earlier entry was lost. */
     private boolean isOfLost(RingEntry entry) {
         RemotePeer peer = withSlot(entry.slot());
         if (peer == null || !peer.spoiled) {
@@ -742,7 +743,7 @@ final class LinkDispatcher implements LinkHandler {
         if (refusal != 0) {
             try {
                 peer.rejected(refusal, ConnectionPeer.NO_DATA);
-            } catch (Error e) { // it may have been said: lose must not say it again
+            } catch (Error e) { // the refusal may have been sent: lose must not send it again
                 lose(peer, CONNECT, e);
             }
         }
@@ -777,7 +778,7 @@ final class LinkDispatcher implements LinkHandler {
         return listener.offer(request);
     }
 
-    /** A peer that gives a request up before it was accepted does not know our slot. */
+    /** The connection ends. A peer that gives up before it was accepted does not know our slot. */
     private void onEnd(RingEntry entry) {
         RemotePeer peer = entry.slot() != UNKNOWN_SLOT ? peer(entry) : withPeerSlot(entry.value());
         if (peer != null) {
@@ -787,13 +788,13 @@ final class LinkDispatcher implements LinkHandler {
         }
     }
 
-    /** The connection that has a slot of ours, or null. */
+    /** The connection with a slot of this side, or null. */
     private RemotePeer withSlot(int slot) {
         RemotePeer[] all = peers;
         return slot >= 0 && slot < all.length ? all[slot] : null;
     }
 
-    /** The connection that has a slot of the other side, and that it has not ended, or null. */
+    /** The connection with a slot of the other side, unless that side has ended it; or null. */
     private RemotePeer withPeerSlot(int peerSlot) {
         for (RemotePeer peer : peers) {
             if (peer != null && peer.peerSlot == peerSlot && !peer.endReceived) {

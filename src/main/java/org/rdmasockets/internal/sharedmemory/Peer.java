@@ -29,30 +29,30 @@ interface Peer {
     default void leaveAll() {}
 
     /**
-     * Gets ready for a request whose few bytes are about to be written, and of which {@link #tell} follows at once:
-     * what is written and what is told then go to the other processor together. {@link #leave} follows.
+     * Gets ready for a request whose few bytes are about to be written, and whose {@link #tell} follows at once: so
+     * bytes and message go to the other processor together. {@link #leave} follows.
      */
     default void beginWrite() {}
 
     /**
-     * How many bytes the first relaxed writes may have together that {@link #tell} sends along, so that a connection
-     * which hardly says anything does not make this process map its peer's memory.
+     * Most bytes, together, of the first relaxed writes that {@link #tell} sends along: so a connection that says
+     * little does not make this process map its peer's memory.
      */
     default int mostInlineBytes() {
         return 0;
     }
 
     /**
-     * Tells the other end of a request, which takes its next receive; {@code messages} wait to be told, this one
-     * included. {@link Status#SUCCESS} when it was told; {@link Status#NOT_READY} if the other end has no receive, or
+     * Tells the other end of a request, which takes its next receive; {@code messages} wait, this one included. Returns
+     * {@link Status#SUCCESS} when it was told; {@link Status#NOT_READY} if the other end has no receive, or
      * {@link Status#NO_ROOM}: then {@link SendQueue#resume} is called when that may have changed; else how the request
      * failed.
      */
     int tell(PendingSend notice, int messages);
 
     /**
-     * Takes in what the other end told before it refused: a failure must not overtake it. Without locks. Nothing within
-     * this process: a queue pair that fails takes that in before it completes the rest.
+     * Takes in what the other end told before it refused: a failure must not overtake it. Without locks. Does nothing
+     * within this process: a queue pair that fails takes that in before it completes the rest.
      */
     default void catchUp() {}
 
@@ -62,7 +62,7 @@ interface Peer {
     /** Says that the queue pair of this end takes nothing more, if the other end does not see it; as {@link #fail}. */
     default void ownFailed() {}
 
-    /** Says that there are receives again for the other end, which asked to know, if no slot tells it; likewise. */
+    /** Tells the other end, which asked, that there are receives again, unless a slot tells it; as {@link #fail}. */
     default void receivesPosted() {}
 
     /** How long the other end wants to be waited for when it has no receive, per retry, in nanoseconds. */

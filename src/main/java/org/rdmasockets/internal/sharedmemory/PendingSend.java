@@ -7,8 +7,8 @@ import org.rdmasockets.verbs.SendRequest;
 import org.rdmasockets.verbs.spi.SendHints;
 
 /**
- * A request of a send queue whose memory part, if any, is done: what is left is to tell the peer, where it must know,
- * and to complete. Reusable; guarded by the send queue.
+ * A request of a send queue whose memory part, if any, is done: the peer still has to be told, if it must know, and the
+ * request has to complete. Reusable; guarded by the send queue.
  */
 final class PendingSend {
     /** {@code wr_id}. */
@@ -29,10 +29,10 @@ final class PendingSend {
     int sentBytes;
     /** While it is posted: whether a later request may join it before the peer has taken it. */
     boolean open;
-    /** While it is posted: whether it may join the message before it, and the immediate data of both then. */
+    /** While it is posted: whether it may join the message before it; then also the immediate data of both. */
     boolean joining;
     int joinedImmediate;
-    /** While it is posted: where a write goes whose bytes go along when the peer is told of it; else null. */
+    /** While it is posted: where a write goes whose bytes travel in its entry; else null. */
     ReachableMemory inlineTarget;
     private SendRequest.Opcode opcode;
     /** The request while it is posted, with the bytes of a send; else null. */
@@ -40,13 +40,14 @@ final class PendingSend {
     /** The bytes of a send that had to wait. */
     private MemorySegment kept;
     /**
-     * A queue that got a completion while it was armed, this request's or one that was left before, or null: the holder
-     * of this has to report it, whether this was told or not.
+     * A queue that got a completion while it was armed, of this request or one that was left before; or null. The
+     * caller has to report it, whether the peer was told of this or not.
      */
     SharedMemoryCompletionQueue unreported;
 
     /**
-     * Takes a request over, its pieces entered, until {@link #keep} or the end of the post; if visible, it signals.
+     * Takes over a request whose pieces are entered, until {@link #keep} or the end of the post; {@code signals} if it
+     * completes visibly.
      */
     void fill(SendRequest request, SendRequest.Opcode what, long bytes, int howItEnded, boolean signals) {
         id = request.workRequestId();
@@ -67,7 +68,7 @@ final class PendingSend {
         joinedImmediate = joining ? request.joinedImmediate() : 0;
     }
 
-    /** Becomes a copy of another notice, and takes the bytes that it kept; but it joins nothing, nor is it joined. */
+    /** Becomes a copy of another notice, and takes the bytes that it kept; joins no message, and none joins this. */
     void takeOver(PendingSend other) {
         joined = false;
         open = false;
@@ -97,7 +98,7 @@ final class PendingSend {
         posted = null;
     }
 
-    /** Lets go of the caller's memory after the post. */
+    /** Forgets the caller's memory after the post. */
     void release() {
         posted = null;
         inlineTarget = null;
@@ -113,13 +114,13 @@ final class PendingSend {
         return posted.remoteKey();
     }
 
-    /** Makes a write whose bytes were to go along. */
+    /** Copies the bytes of a write that were going to travel in its entry. */
     void write() {
         copyPayload(0, inlineTarget.segment(), posted.remoteAddress() - inlineTarget.address(), lengthBytes);
         inlineTarget = null;
     }
 
-    /** Copies a part of the bytes out, of a send or while it is posted. */
+    /** Copies a part of the bytes out: those of a send, or of any request while it is posted. */
     void copyPayload(long from, MemorySegment target, long offset, long length) {
         if (posted != null) {
             ScatterGatherCopier.copyTo(posted, from, target, offset, length);

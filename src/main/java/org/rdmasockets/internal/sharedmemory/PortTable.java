@@ -17,21 +17,21 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * The holders of addresses and ports in this process. A listener, or a caller that asked for a port, holds it alone.
- * The port of a connection is no other connection's on this host: among the processes of this user by a lock, and it is
- * none that the kernel chooses for TCP. A port that was chosen for a connection stays free for listeners.
+ * No other connection on this host has the port of a connection: a lock ensures that among the processes of this user,
+ * and the kernel does not choose such ports for TCP. A port that was chosen for a connection stays free for listeners.
  */
 final class PortTable {
     private static final Path KERNELS_RANGE = Path.of("/proc/sys/net/ipv4/ip_local_port_range");
-    /** Servers like lower ones. */
+    /** The first port to choose: servers like lower ones. */
     private static final int FIRST = 10_000;
     private static final int LAST = 65_535;
-    /** Fewer than these are too few, and ports that TCP may have, too, are better than none. */
+    /** With fewer ports than this, those that TCP may have are used, too. */
     private static final int ENOUGH = 1_000;
 
     /** An address and port that are held. */
     static final class Claim {
         final InetSocketAddress address;
-        /** As an object, so that to give it back needs no memory. */
+        /** An object, so that giving it back needs no memory. */
         private final Integer port;
         /** Whether only one may hold it; guarded by the table. */
         private boolean exclusive = true;
@@ -45,7 +45,7 @@ final class PortTable {
         private SharedMemoryIdentifier listener;
         /** The name by which other processes find this one, or null; guarded by the table. */
         private LinkListener name;
-        /** Another of the same port, or null; guarded by the table. */
+        /** Another claim of the same port, or null; guarded by the table. */
         private Claim next;
 
         private Claim(InetSocketAddress address) {
@@ -60,7 +60,7 @@ final class PortTable {
     }
 
     private final SharedMemoryFabric fabric;
-    /** The first of each port, which leads to the others; guarded by this. */
+    /** The first claim of each port, which leads to the others; guarded by this. */
     private final Map<Integer, Claim> claims = new HashMap<>();
     /** The ports that the kernel chooses for TCP, the first and the last; null until needed; guarded by this. */
     private int[] kernels;
@@ -77,7 +77,7 @@ final class PortTable {
      * it is taken, or no port is free.
      */
     Claim claim(InetSocketAddress wanted) throws VerbsException {
-        fabric.links.hub(); // or says why there is no shared memory here
+        fabric.links.hub(); // throws the reason if there is no shared memory here
         Claim claim = claimHere(wanted);
         if (claim == null) {
             throw taken("rdma_bind_addr", wanted);
@@ -141,7 +141,7 @@ final class PortTable {
             return claim;
         } catch (Throwable e) {
             if (claim != null) {
-                claims.remove(claim.port, claim); // it may be in, as the only one
+                claims.remove(claim.port, claim); // it may be there, as the only one
             }
             if (held) {
                 LinkHub.giveBack(port);
@@ -165,13 +165,13 @@ final class PortTable {
                 if (LinkHub.tryHold(port)) {
                     return port;
                 }
-                next = randomPort(); // out of the other's ports
+                next = randomPort(); // away from the other process's ports
             }
         }
         return 0;
     }
 
-    /** One of those outside the kernel's range, each as likely: processes that start have their own then. */
+    /** A random port outside the kernel's range: so processes that start at once choose different ones. */
     private int randomPort() {
         return portOutside(kernels, ThreadLocalRandom.current().nextDouble());
     }

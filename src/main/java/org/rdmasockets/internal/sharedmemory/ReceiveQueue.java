@@ -20,14 +20,14 @@ import org.rdmasockets.verbs.ReceiverNotReadyTimer;
  * and inside it only that of a shared receive queue and then that of the completion queue.
  *
  * <p>With a shared receive queue nothing is posted here: a message takes a receive from there. A peer in another
- * process, which sends only what there is a receive for, asks for one by {@link #want}.
+ * process sends only into receives that it knows of, so it asks for them by {@link #want}.
  */
 final class ReceiveQueue {
     private static final VarHandle POSTED_EVER = VarHandles.of(MethodHandles.lookup(), "postedEver", int.class);
     /** Most receives of a shared queue that a peer may want and not have used yet. */
     static final int MOST_WANTED = 16;
 
-    /** The queue pair, or its like, that has these receives. */
+    /** The queue pair or datagram queue pair that has these receives. */
     final QueueOwner owner;
     private final SharedMemoryCompletionQueue completions;
     private final QueueRoom room;
@@ -139,7 +139,7 @@ final class ReceiveQueue {
         }
     }
 
-    /** Whether there is a receive for a message that has come. */
+    /** Whether there is a receive for a message that has come; takes one from a shared queue if need be. */
     private boolean hasReceive() {
         return receives.size() > 0 || shared != null && slot == null && shared.give(owner, receives);
     }
@@ -165,21 +165,21 @@ final class ReceiveQueue {
         oldSlot.close();
     }
 
-    /** Gives receives back that a peer wanted which sends nothing more. */
+    /** The peer sends nothing more: gives back the receives that it wanted. */
     synchronized void forgetWanted() {
         if (!filling) {
             giveBack();
         }
     }
 
-    /** Whether the peer wanted to know of receives; it is told once. */
+    /** Whether the peer waits to be told of receives; true once. */
     synchronized boolean takeStarving() {
         boolean starved = starving;
         starving = false;
         return starved;
     }
 
-    /** Takes a message of a peer in this process; what {@link Peer#tell} returns. */
+    /** Takes a message of a peer in this process; returns what {@link Peer#tell} does. */
     synchronized int take(PendingSend notice) {
         int length = notice.send ? notice.lengthBytes : 0;
         int status = begin(length);
@@ -195,7 +195,7 @@ final class ReceiveQueue {
         return Status.SUCCESS;
     }
 
-    /** Takes a datagram with its routing header; one for which there is no receive is lost. */
+    /** Takes a datagram with its routing header; without a receive it is lost. */
     synchronized void take(Datagram datagram) {
         if (begin(datagram.lengthBytes) != Status.SUCCESS || !fill(null, datagram.memory, 0,
                 datagram.lengthBytes)) {
@@ -208,8 +208,8 @@ final class ReceiveQueue {
 
     /**
      * Begins to fill the oldest receive: {@link Status#SUCCESS}; {@link Status#NOT_READY} if there is none, and the
-     * peer will be told of the next; else what is wrong, for the peer: then the receive has completed with an error,
-     * and the queue pair has to be failed once no lock is held.
+     * peer will be told of the next; else an error for the peer: then the receive has completed with an error, and the
+     * caller fails the queue pair once it holds no lock.
      */
     synchronized int begin(long length) {
         if (flushing || closed) {
@@ -228,7 +228,7 @@ final class ReceiveQueue {
         return Status.SUCCESS;
     }
 
-    /** Completes the oldest receive by writes with immediate data that are done, as {@link #begin} does. */
+    /** Completes the oldest receive by a write with immediate data that is done; returns as {@link #begin}. */
     synchronized int written(int length, int immediate) {
         int status = begin(0);
         if (status == Status.SUCCESS) {
@@ -238,8 +238,8 @@ final class ReceiveQueue {
     }
 
     /**
-     * Completes the oldest receive by a write with immediate data that was left to the thread that takes it in. Tells
-     * whether that has to be reported; not if receives complete as flushed, which they may since it was left.
+     * Completes the oldest receive by a write with immediate data that was left in {@link WriteQueue}. Tells whether
+     * that has to be reported. Does nothing if the receives have been flushed since.
      */
     synchronized boolean arrived(int length, int immediate) {
         return receives.size() > 0 && received(false, length, true, immediate);
@@ -251,9 +251,8 @@ final class ReceiveQueue {
     }
 
     /**
-     * Puts data, within what was announced, into the receive that was begun, behind what is there. False if the
-     * receive's memory is not valid or too short, or nothing was begun: then the queue pair has to be failed once no
-     * lock is held.
+     * Adds data to the receive that was begun, no more than was announced. False if the receive's memory is not valid
+     * or too short, or nothing was begun: then the caller fails the queue pair once it holds no lock.
      */
     synchronized boolean put(MemorySegment source, long offset, long length) {
         return filling && fill(null, source, offset, length);
@@ -312,7 +311,7 @@ final class ReceiveQueue {
             completions.report();
         }
         if (wanted > 0) {
-            claim(); // it has one fewer now that it has not used
+            claim(); // the peer has one unused receive fewer now
         }
     }
 
@@ -338,7 +337,7 @@ final class ReceiveQueue {
         return receives.remove();
     }
 
-    /** Completes all receives as flushed, and those to come; shared ones go back, save one that is being filled. */
+    /** Completes all receives as flushed, later ones too; shared ones go back, save one that is being filled. */
     void flush() {
         completions.arrivals.awaitSender(); // the queue pair is not ready any more: nothing is left from now on
         completions.takeInArrivals();
@@ -353,7 +352,7 @@ final class ReceiveQueue {
         }
     }
 
-    /** Forgets all receives without completing them, and takes new ones: for datagrams only. */
+    /** Forgets all receives without completing them, and admits new ones: for datagrams only. */
     synchronized void reset() {
         flushing = false;
         while (receives.size() > 0) {

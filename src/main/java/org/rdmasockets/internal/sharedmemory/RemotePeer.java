@@ -22,11 +22,11 @@ import org.rdmasockets.verbs.VerbsException;
  * send queue.
  */
 final class RemotePeer implements Peer, ConnectionPeer {
-    /** The wait for a receive of the other side per retry, in nanoseconds: the default of the connection manager. */
+    /** How long a retry waits for a receive of the other side, in nanoseconds: the connection manager's default. */
     private static final long NOT_READY_NANOS = 655_360_000;
-    /** A connection that says less is no reason to map a page of the other side's memory. */
+    /** A connection that sends no more is no reason to map a page of the other side's memory. */
     private static final int MOST_INLINE_BYTES = 2 << 10;
-    /** A sockets peer writes to three regions in turn: its table, and two chunks. */
+    /** Most regions that are remembered: a stream writes to three in turn, the peer's table and two chunks. */
     private static final int MOST_REGIONS = 4;
 
     final LinkDispatcher end;
@@ -38,13 +38,13 @@ final class RemotePeer implements Peer, ConnectionPeer {
     private volatile boolean alive;
     /** The kind of the entry that could not be taken in, so that the connection has to end; 0 if there is none. */
     private volatile byte lostKind; // written under this
-    /** Whether an entry was ever lost: those behind it are none for this connection. */
+    /** Whether an entry was ever lost: this connection then takes none of the later ones. */
     volatile boolean spoiled;
-    /** Whether the other side was told of our slot, or is about to be; by then all below is set. */
+    /** Whether the other side was told of our slot, or is about to be; what follows is set by then. */
     volatile boolean slotTold;
     /** Whether the last entry was sent; guarded by the writer's lock. */
     boolean silent;
-    /** Our end; null until a handler has the request. */
+    /** The identifier of this end; null until a handler has the request. */
     volatile SharedMemoryIdentifier identifier;
     /** Our queue pair; null until there is one. Written under this monitor. */
     private volatile SharedMemoryQueuePair queuePair;
@@ -52,7 +52,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
     private boolean endSent;
     volatile boolean endReceived;
     private boolean released;
-    /** How many of the queue pair's completion queues know the link; written under this, before the release. */
+    /** How many of the queue pair's completion queues know the link; written under this, before {@link #release}. */
     private byte attachedQueues;
     /** The number of the other side's protection domain; set before the connection is up. */
     private volatile long peerDomain;
@@ -62,7 +62,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
     private int posted;
     /** How many were asked for, where they come on request, wrapping around; guarded by the send queue. */
     private int requested;
-    /** Where the last message is in the ring if it may be added to, or -1; guarded by the send queue, as the next. */
+    /** The ring position of the last message if writes may join it, else -1; guarded by the send queue, as the next. */
     private long openPosition = -1;
     /** Its length and, in the upper half, its immediate data. */
     private long openMessage;
@@ -72,9 +72,9 @@ final class RemotePeer implements Peer, ConnectionPeer {
     private PeerMemory recent;
     private PeerMemory[] others;
     private byte oldest;
-    /** Whether the recent one stays entered, so that the next request need not do that. */
+    /** Whether the recent one stays entered, so that the next request need not enter it. */
     private boolean inside;
-    /** Sends that come, null before the first; in the order of the ring. */
+    /** Sends that arrive; null before the first. */
     private IncomingSends sends;
 
     /** A connection that has a slot; the other side's is -1 if it is not known yet. */
@@ -85,7 +85,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
         this.peerSlot = peerSlot;
     }
 
-    /** Takes over what the other side says of itself; false if its slot cannot exist. */
+    /** Takes the other side's slot and domain from its message; false if that slot cannot exist. */
     boolean greet(ConnectMessage greeting) {
         peerDomain = greeting.domain();
         return slot.connect(peerSlot);
@@ -113,7 +113,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
 
     @Override
     public boolean isAlive() {
-        // A link that fails takes its memory first, and tells this a moment later.
+        // A link that fails first loses its memory, and tells this a moment later.
         return alive && end.link.isOpen();
     }
 
@@ -144,7 +144,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
         for (int i = 0; others != null && i < others.length; i++) {
             PeerMemory found = others[i];
             if (found != null && found.remoteKey() == key && found.tryEnter()) {
-                others[i] = recent; // the next request is mostly for the same
+                others[i] = recent; // the next request is mostly for the same region
                 recent = found;
                 return true;
             }
@@ -237,13 +237,13 @@ final class RemotePeer implements Peer, ConnectionPeer {
         }
     }
 
-    /** Looks whether the other side has a receive; it would cost it and us a line of memory each time. */
+    /** Looks whether the other side has a receive. Not for each message: that moves a cache line between the sides. */
     private boolean findsReceive() {
         posted = slot.peerReceivesPosted();
         return posted - consumed > 0;
     }
 
-    /** Adds a write to the last message, if the other side has not taken that yet; it needs no receive then. */
+    /** Adds a write to the last message, if the other side has not taken that yet; then it needs no receive. */
     private boolean joinLast(PendingSend notice) {
         beginWrite();
         try {
@@ -304,7 +304,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
 
     private int publishWrite(PendingSend notice) {
         if (notice.inlineTarget != null && !writer.isHalfEmpty()) {
-            notice.write(); // a peer that does not read for a while has room for many messages, and not for their bytes
+            notice.write(); // the ring of a peer that pauses has room for many messages, but not with their bytes
         }
         boolean inline = notice.inlineTarget != null;
         if (!writer.begin(inline ? notice.lengthBytes : 0)) {
@@ -427,7 +427,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
         release();
     }
 
-    /** Says the last word. If that fails, for want of memory perhaps, it can be said later. */
+    /** Sends the last entry. If that fails, perhaps for lack of memory, it can be sent later. */
     private void sendLast(int kind, int value, byte[] payload) {
         try {
             end.send(this, kind, 0, value, payload);
@@ -494,7 +494,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
         release();
     }
 
-    /** The other side says its last word. */
+    /** The other side's last entry has come. */
     void onEnd() {
         boolean answer;
         synchronized (this) {
@@ -554,7 +554,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
         ReceiveQueue receives = receives();
         if (receives != null && !receives.want(messages)) {
             throw new IllegalArgumentException("receives for " + messages + " messages are asked for, which is too many"
-                    + " or has no place");
+                    + " or needs a shared receive queue");
         }
     }
 
@@ -570,13 +570,13 @@ final class RemotePeer implements Peer, ConnectionPeer {
     }
 
     /**
-     * A write with immediate data is made here, of bytes that came along, where the other side could have made it. That
-     * may be before this end has read that it is accepted: the end that accepts is connected before it says so.
+     * Makes a write with immediate data of bytes that came along; the other side could have made it itself. May come
+     * before this end has read that it is accepted: the end that accepts is connected before it says so.
      */
     void onInlineWrite(RingEntry entry) {
         SharedMemoryQueuePair own = queuePair;
         if (own == null || own.state() == QueuePairState.ERROR) {
-            return; // its target may serve something else by now
+            return; // the write's target may serve something else by now
         }
         int bytes = entry.payloadBytes();
         long address = entry.first();
@@ -636,7 +636,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
         spoiled = true;
     }
 
-    /** The last entry has come: false if {@link #breakUp} has ended by now, and does not see to it. */
+    /** The last entry has come: false if {@link #breakUp} has ended already, so that it does not handle this. */
     synchronized boolean spoilLast(int kind) {
         boolean toCome = lostKind != 0;
         lostKind = toCome ? (byte) kind : 0;
@@ -656,11 +656,11 @@ final class RemotePeer implements Peer, ConnectionPeer {
             default -> faultHere();
         }
         synchronized (this) {
-            lostKind = lostKind == kind ? 0 : lostKind; // it may have said its last word meanwhile
+            lostKind = lostKind == kind ? 0 : lostKind; // the last entry may have come meanwhile
         }
     }
 
-    /** An entry cannot be taken in: both queue pairs break, if there are two yet. */
+    /** An entry could not be taken in: both queue pairs break, if there are two yet. */
     private void faultHere() {
         fail();
         SharedMemoryQueuePair own = queuePair;
@@ -671,7 +671,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
         disconnected(); // the other side may have heard of nothing yet
     }
 
-    /** Takes back what was attached, which after an {@code Error} is not all. */
+    /** Detaches the completion queues; after an {@code Error} not all were attached. */
     private void detach(SharedMemoryQueuePair own) {
         try {
             if (attachedQueues > 0) {

@@ -16,9 +16,8 @@ import org.rdmasockets.verbs.spi.SendHints;
 
 /**
  * The send queue of a queue pair. The memory part of a request, here or at the peer, is done inside the post, in the
- * caller's thread. Then the peer is told, where it must know, and the request completes. A request that cannot be told
- * yet waits in order behind others that cannot be told either, with its bytes copied: so memory may be reused as soon
- * as a post returns.
+ * caller's thread. Then the peer is told, if it must know, and the request completes. A request of which the peer
+ * cannot be told yet waits behind earlier ones, with its bytes copied: so memory may be reused once a post returns.
  *
  * <p>If the peer refuses a request, this end first takes in what the peer told before, and only then fails the request:
  * the peer's disconnect may still lie unread in the ring.
@@ -26,20 +25,20 @@ import org.rdmasockets.verbs.spi.SendHints;
  * <p>The peer may see the bytes of a write before it is told of an earlier send. That is allowed: over a device, too, a
  * send may be retried while the bytes of a later write arrive. The peer may rely only on what it was told.
  *
- * <p>The monitor is taken before that of any receive queue or completion queue. Nothing is called under it that takes
- * the lock of another send queue: what a failure means for the peer is done by {@link #settle}, after it was left.
+ * <p>The monitor is taken before that of any receive queue or completion queue. Nothing called under it takes the lock
+ * of another send queue: {@link #settle} does what a failure means for the peer, without the monitor.
  */
 final class SendQueue implements Deadlines.Expiring {
     private static final VarHandle LONG = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
     private static final int RETRY_FOR_EVER = 7;
-    /** So many bytes, or fewer, are copied with the ring locked: bytes and entry then go to the peer together. */
+    /** Most bytes that are copied with the ring locked: bytes and entry then go to the peer together. */
     private static final int FEW_BYTES = 4 << 10;
 
     private final SharedMemoryQueuePair owner;
     private final SharedMemoryCompletionQueue completions;
     private final QueueRoom room;
     private final PendingSend current = new PendingSend();
-    /** A ring of requests that wait, from {@link #head}; made, as its elements, when first needed; guarded by this. */
+    /** A ring of waiting requests, from {@link #head}; made when first needed, as its elements; guarded by this. */
     private PendingSend[] waiting;
     private int head;
     private int waits;
@@ -50,11 +49,11 @@ final class SendQueue implements Deadlines.Expiring {
     /** Guarded by this. */
     private boolean flushing;
     private boolean closed;
-    /** The peer's memory that the request which is being posted uses, or null; guarded by this. */
+    /** The peer's memory that the request in hand uses, or null; guarded by this. */
     private ReachableMemory reached;
     /** How often the peer may be found without a receive, 7 for ever; guarded by this. */
     private byte notReadyRetries = RETRY_FOR_EVER;
-    /** When the oldest waiting request fails for want of a receive, by nanoTime; guarded by this. */
+    /** When the oldest waiting request fails for lack of a receive, by nanoTime; guarded by this. */
     private long deadline = Deadlines.NEVER;
     /** Whether {@link #settle} has to fail the receive queue; guarded by this. */
     private boolean failed;
@@ -204,7 +203,7 @@ final class SendQueue implements Deadlines.Expiring {
         if (opcode == SendRequest.Opcode.READ) {
             return read(request, bytes);
         }
-        return changesHere(opcode) ? atomic(request, bytes) : Status.SUCCESS; // a send, or was refused before
+        return changesHere(opcode) ? atomic(request, bytes) : Status.SUCCESS; // else a send, or refused before
     }
 
     /** Copies the array, or the request's pieces if it is null, to the peer; {@code tells} if the peer is told next. */
@@ -272,7 +271,7 @@ final class SendQueue implements Deadlines.Expiring {
         }
     }
 
-    /** Memory of a peer that has just died is refused as well, and that is not the request's fault. */
+    /** The status of refused memory: if the peer has just died, that is not the request's fault. */
     private int refused() {
         return peer.isAlive() ? Status.REMOTE_ACCESS : Status.RETRY_EXCEEDED;
     }
@@ -341,7 +340,7 @@ final class SendQueue implements Deadlines.Expiring {
         }
     }
 
-    /** Goes on with what waits: the peer may have receives or room again, or the wait may be over. No lock is held. */
+    /** Resumes waiting requests: the peer may have receives or room again, or the wait may be over. Without locks. */
     void resume() {
         boolean unsettled;
         synchronized (this) {
@@ -356,7 +355,7 @@ final class SendQueue implements Deadlines.Expiring {
         }
     }
 
-    /** Tells the peer of the first that waits. The attempt may have completed something there, which is reported. */
+    /** Tells the peer of the first waiting request, and reports what that has completed there. */
     private boolean tellFirst() {
         boolean told = tell(waiting[head]);
         SharedMemoryCompletionQueue theirs = waiting[head].takeUnreported();
@@ -386,7 +385,7 @@ final class SendQueue implements Deadlines.Expiring {
         return deadline;
     }
 
-    /** Does what a failure means for others, which must not happen under the lock. */
+    /** Does what a failure means for others; without the lock. */
     private void settle() {
         boolean own;
         Peer other;
@@ -404,7 +403,7 @@ final class SendQueue implements Deadlines.Expiring {
         }
     }
 
-    /** Completes everything that waits as flushed, and everything to come. */
+    /** Completes waiting and later requests as flushed. */
     synchronized void flush() {
         if (!closed && !flushing) {
             flushLocked();

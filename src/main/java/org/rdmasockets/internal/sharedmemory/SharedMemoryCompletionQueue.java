@@ -36,15 +36,15 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
      */
     final WriteQueue arrivals = new WriteQueue();
     /**
-     * The batch that a thread polls and fills with what senders left and links bring, else null; of several threads,
-     * one of theirs or null. Any thread reads it: these go past the ring if the batch is that thread's own.
+     * The batch of a thread that polls, which fills it with what senders left and links bring; else null; of several
+     * threads that poll, one of theirs or null. Only a batch of this thread gets completions past the ring.
      */
     private SharedMemoryWorkCompletions polled;
     /** Links that may bring completions; replaced, never changed; written under the monitor. */
     private volatile LinkDispatcher[] links = {};
     /**
      * How many completions there are; guarded by this, and read without it to find an empty queue cheaply: a thread
-     * that has armed the queue, or was told of it, has been in the monitor or hears of it from one that was.
+     * that has armed the queue, or was told of an event, has been in the monitor, or hears from a thread that was.
      */
     private int count;
     volatile boolean closed;
@@ -70,12 +70,12 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
         return fits;
     }
 
-    /** Takes a promise back that no queue pair ever used. */
+    /** Takes back a promise that no queue pair ever used. */
     synchronized void unreserve(int promised) {
         reserved -= promised;
     }
 
-    /** Takes a promise back after the queue pair was closed: as soon as the queue was seen empty. */
+    /** Takes back the promise to a closed queue pair, as soon as the queue was seen empty. */
     synchronized void retire(int promised) {
         retired += promised;
     }
@@ -98,8 +98,8 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
     }
 
     /**
-     * Gives a completion to the polling thread at once if that is this one, and nothing that came before waits in the
-     * ring. A poll that ends by an error loses it, as it does what it has taken out of the ring.
+     * Puts a completion into the batch that this thread polls, if it does, and nothing older waits in the ring. A poll
+     * that ends by an error loses it, as it loses what it has taken out of the ring.
      */
     private boolean putIntoBatch(QueueRoom room, long id, CompletionOpcode opcode, int length, boolean hasImmediate,
             int immediate) {
@@ -140,7 +140,7 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
         channel.handOver(this);
     }
 
-    /** Counts a completion; whether it has to be reported to the channel. */
+    /** Counts a completion; true if it has to be reported to the channel. */
     private boolean added() {
         count++;
         boolean armed = arrivals.isArmed();

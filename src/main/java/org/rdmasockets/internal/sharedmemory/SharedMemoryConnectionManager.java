@@ -45,7 +45,7 @@ final class SharedMemoryConnectionManager extends ReadySource implements Connect
         signal();
     }
 
-    /** An event at which an {@code Error} is thrown, for want of memory perhaps, is delivered again later. */
+    /** An event at which an {@code Error} is thrown, perhaps for lack of memory, is delivered again later. */
     @Override
     public int drainEvents() {
         int drained = 0;

@@ -32,7 +32,7 @@ final class SharedMemoryFabric {
     final SharedMemoryDevice device = new SharedMemoryDevice(this);
 
     final boolean linksOnly;
-    /** Identifiers that are open, for the day that the device is removed. */
+    /** Open identifiers, which hear when the device is removed. */
     final Set<SharedMemoryIdentifier> identifiers
             = Collections.synchronizedSet(Collections.newSetFromMap(new IdentityHashMap<>()));
     /** Whether the device was removed. */
@@ -66,7 +66,7 @@ final class SharedMemoryFabric {
         return made != null && made.isOpen();
     }
 
-    /** A link over which datagrams may have gone has ended, and says so. */
+    /** A link over which datagrams may have gone has ended. */
     void datagramLinkEnded() {
         DatagramPorts made = datagramPorts;
         if (made != null) {

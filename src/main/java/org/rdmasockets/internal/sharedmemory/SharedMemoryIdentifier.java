@@ -40,7 +40,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     private static final int MAX_REQUEST_BYTES = 56;
     private static final int MAX_ANSWER_BYTES = 196;
     private static final int MAX_REJECTION_BYTES = 148;
-    /** The least number of requests that may wait, whatever the backlog: the event thread takes them soon. */
+    /** Requests that may always wait, whatever the backlog: the event thread takes them soon. */
     private static final int LEAST_REQUESTS = 128;
     private static final int TRIES = 5;
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
@@ -52,7 +52,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     }
 
     private final SharedMemoryConnectionManager manager;
-    /** Called without any lock, but for an answer at once. Guarded by this, as are all fields below. */
+    /** Called without a lock, except for an answer at once. Guarded by this, as are all fields below. */
     private ConnectionHandler handler;
     /** The thread in the handler, or null. */
     private Thread dispatcher;
@@ -61,9 +61,9 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     /** The handler takes an answer at once, from any thread. */
     private boolean answersAtOnce;
     private State state = State.IDLE;
-    /** The requests to a listener that no handler has got, else null. */
+    /** Of a listener: the requests that no handler has got; else null. */
     private List<SharedMemoryIdentifier> requests;
-    /** Most of these; 0 after the close. */
+    /** Most of these requests; 0 after the close. */
     private int mostRequests;
     /** The search for another process, or null. */
     private RouteSearch search;
@@ -119,11 +119,11 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     }
 
     /**
-     * Gives an event to the handler; false if there is no handler, or this is closed. If the handler throws an
-     * {@code Error}, it shall get the event again.
+     * Gives an event to the handler; false if there is no handler, or this is closed. If this throws the handler's
+     * {@code Error}, the caller has to give the event again.
      */
     private boolean dispatch(ConnectionEvent event) {
-        StackRoom.ensureSection(); // a close waits for the handler's end, which is told by a call
+        StackRoom.ensureSection(); // for the call that reports the handler's end: a close waits for it
         ConnectionHandler current;
         synchronized (this) {
             if (closed || handler == null) {
@@ -145,7 +145,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
         return true;
     }
 
-    /** Waits until no handler is called, but for one that asks for this itself. Keeps an interrupt. */
+    /** Waits until no handler runs, unless the caller is in one. Keeps an interrupt. */
     private synchronized void awaitDispatched() {
         boolean interrupted = false;
         while (dispatcher != null && dispatcher != Thread.currentThread()) {
@@ -198,7 +198,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
         return "local=" + SharedMemoryErrors.text(local) + ", remote=" + SharedMemoryErrors.text(remote);
     }
 
-    /** Nothing goes over a network. */
+    /** Does nothing: no packet goes over a network. */
     @Override
     public void trafficClass(int bits) {}
 
@@ -363,7 +363,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
         return device() == null ? 0 : 1;
     }
 
-    /** A domain for this connection, if it is known by now to which process it goes. */
+    /** A domain for this connection alone, if it is known by now to which process that goes. */
     @Override
     public ProtectionDomain allocateProtectionDomain() throws VerbsException {
         synchronized (this) {
@@ -498,7 +498,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
         }
     }
 
-    /** The other end has gone, whether it had answered by then or not. */
+    /** The other end has gone, perhaps before it answered. */
     void partnerLost() {
         failed(Errno.ECONNRESET.number());
         disconnected();
@@ -529,8 +529,8 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     }
 
     /**
-     * Takes a request of {@link #newRequest} into care until a handler gets it: 0, or the reason code if this listens
-     * no more, or too many wait; then the request is forgotten.
+     * Keeps a request of {@link #newRequest} until a handler gets it: 0, or the reason code if this no longer listens
+     * or too many wait; then the request is forgotten.
      */
     synchronized int offer(SharedMemoryIdentifier request) {
         boolean listening = !closed && requests != null;
@@ -578,7 +578,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
                 if (joined) {
                     add(new ConnectionEvent.Established(asked));
                 }
-                asked = null; // of no use any more
+                asked = null; // no longer needed
             }
         }
         if (!joined) {
@@ -595,7 +595,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
             left = closed || state == State.ENDED;
         }
         if (left) {
-            // The other end did not hear what was said before it knew of this connection.
+            // The other end missed what was told before it knew of this connection.
             partner.disconnected();
         }
     }
@@ -656,7 +656,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     public synchronized void disconnected() {
         switch (state) {
             case CONNECTED -> {
-                if (!closed) { // else no thread is to be woken for it
+                if (!closed) { // else no thread needs to wake for it
                     add(new ConnectionEvent.Disconnected());
                 }
                 state = State.ENDED;
@@ -792,7 +792,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
         if (last == State.REQUESTED) {
             partner.rejected(CONSUMER_REJECTED, NO_DATA);
         } else if (partner != null) {
-            partner.disconnected(); // also if all has ended: an Error may have kept it from being said
+            partner.disconnected(); // also if all has ended: an Error may have cut this short before
         }
     }
 

@@ -27,7 +27,7 @@ import org.rdmasockets.verbs.WorkCompletions;
 
 /** A protection domain: an identity that regions and queue pairs have in common. */
 final class SharedMemoryProtectionDomain implements ProtectionDomain {
-    /** Memory is allocated in this, and begins at a multiple of it: no page is smaller. */
+    /** Memory is allocated in multiples of this, and begins at one: no page is smaller. */
     private static final long UNIT_BYTES = 4096;
 
     private static final Set<AccessFlag> REMOTE = Set.of(AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_READ,
@@ -41,7 +41,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
     private final LinkDispatcher home;
     /** Whether this domain is for connections within this process only. */
     private final boolean local;
-    /** Open regions that other processes can map, hardly ever any: no list before the first; guarded by this. */
+    /** Open regions that other processes can map; there are hardly ever any; guarded by this. */
     private List<SharedMemoryRegion> shared = List.of();
     /**
      * Links to the processes that this domain has connections to, each once; mostly one; replaced, never changed. Null
@@ -64,7 +64,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
     }
 
-    /** A domain for connections to this process, or by the link to another, null for this one or for any. */
+    /** A domain for connections over {@code home}; if that is null, within this process if {@code local}, else any. */
     SharedMemoryProtectionDomain(SharedMemoryDevice device, LinkDispatcher home, boolean local) {
         this.device = device;
         this.home = home;
@@ -113,7 +113,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
         boolean unseen = Collections.disjoint(access, REMOTE);
         if ((local || home != null) && units <= Slabs.MOST_SLICE_BYTES) {
-            // A part of memory that is mapped already, of the link's if the other process is to see it.
+            // A slice of memory that is mapped already: of the link's slabs if the other process has to see it.
             boolean seen = !unseen && !local && home.isOpen();
             return takeOwn((seen ? home.link.slabs() : device.fabric.slabs).allocate(units), access, seen);
         }
@@ -130,7 +130,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
     }
 
-    /** Takes memory of this library up, and lets other processes see it or not; or closes it. */
+    /** Makes a region of memory of this library, which other processes see or not; closes the memory if it throws. */
     private SharedMemoryRegion takeOwn(OwnMemory source, Set<AccessFlag> access, boolean seen) throws VerbsException {
         SharedMemoryRegion region = null;
         try {
@@ -181,7 +181,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         return "lengthBytes=" + memory.byteSize() + ", access=" + access;
     }
 
-    /** Gives the processes that this domain has connections to access to a region. */
+    /** Gives access to a region to the processes that this domain has connections to. */
     private synchronized void announce(SharedMemoryRegion region) throws VerbsException {
         if (shared.isEmpty()) {
             shared = new ArrayList<>(1);
@@ -205,7 +205,7 @@ final class SharedMemoryProtectionDomain implements ProtectionDomain {
         }
     }
 
-    /** Gives another process access to the regions of this domain, and to those to come. */
+    /** Gives another process access to the regions of this domain, later ones too. */
     synchronized void share(LinkDispatcher end) throws VerbsException {
         if (!isClosed() && !Arrays.asList(ends).contains(end)) {
             if (ends.length == 0) {

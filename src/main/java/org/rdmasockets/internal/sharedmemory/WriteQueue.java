@@ -7,16 +7,15 @@ import org.rdmasockets.internal.lock.PaddedLock;
 
 /**
  * Writes with immediate data that senders of this process made to queue pairs of one completion queue: the thread that
- * polls it takes them in. So a sender touches nothing that the receiver writes for each message, nor the other way
- * round, but the entry: a line of memory costs more on its way from one processor to another than all else that a
- * message takes.
+ * polls it takes them in. So sender and receiver share no memory that either writes for each message, but the entry: to
+ * move a cache line between processors costs more than all else that a message takes.
  *
- * <p>A ring of entries for which senders have found a receive. The first word of an entry says which one it is, counted
- * from the beginning, so that a reader needs to look at nothing else. Words that different processors write are
+ * <p>A ring of entries for which senders have found a receive. The first word of an entry has its number, counted from
+ * the beginning, so that a reader needs to look at nothing else. Words that different processors write are
  * {@link #APART}.
  *
- * <p>While the completion queue is armed, no thread polls it, so senders fill the receives themselves: they look at the
- * flag once more after they have left an entry, and a thread that arms takes in what was left before.
+ * <p>While the completion queue is armed, perhaps no thread polls it, so senders fill the receives themselves: they
+ * look at the flag once more after they have left an entry, and a thread that arms takes in what was left before.
  *
  * <p>Two locks: a reader takes the monitor {@link #reading} and under it that of a receive queue; a sender that leaves
  * an entry has {@link #lock}, under which nothing waits. {@link #forget} alone takes both, in this order.
@@ -27,7 +26,7 @@ final class WriteQueue {
     private static final int ENTRY_WORDS = 2;
     /** Two lines of memory, as words: a processor often takes the neighbour as well. */
     private static final int APART = 16;
-    /** Whether the completion queue is armed; in the words, as all that follows. */
+    /** Whether the completion queue is armed; an index of {@link #words}, as all that follow. */
     private static final int ARMED = APART;
     /** How many entries were taken in; written by readers. */
     private static final int HEAD = 2 * APART;
@@ -40,16 +39,16 @@ final class WriteQueue {
     private final long[] words = new long[ENTRIES + CAPACITY * ENTRY_WORDS + APART];
     /** The receive queue that each entry is for; seldom changed if few connections are busy. */
     private final ReceiveQueue[] targets = new ReceiveQueue[CAPACITY + 2 * APART];
-    /** Of readers: a monitor with nothing next to it. */
+    /** The monitor of readers, with nothing next to it. */
     private final long[] reading = new long[APART];
-    /** Of senders. */
+    /** The lock of senders. */
     private final PaddedLock writing = new PaddedLock();
 
     WriteQueue() {
         this(0);
     }
 
-    /** Nothing was left yet, and the first entry will have this number, for tests: 0, or anything with a lap to go. */
+    /** An empty queue, for tests, whose first entry has this number: not within a lap below 2^32. */
     WriteQueue(long first) {
         words[HEAD] = first;
         words[TAIL] = first;
@@ -79,7 +78,7 @@ final class WriteQueue {
     }
 
     /**
-     * Waits for the sender that has the lock now: what it leaves will be found, and senders after it see what we have
+     * Waits for the sender that has the lock now: its entry is then found, and later senders see what the caller has
      * set.
      */
     void awaitSender() {
@@ -88,8 +87,8 @@ final class WriteQueue {
     }
 
     /**
-     * Leaves an entry, with the lock, for a receive of the target, which is there and not promised to another. Gives
-     * the number of the entry, for {@link #isTaken}, or -1 if there is no room.
+     * Leaves an entry for a receive of the target; the caller has the lock, and has promised the receive to no other
+     * entry. Gives the number of the entry, for {@link #isTaken}, or -1 if there is no room.
      */
     long leave(ReceiveQueue target, int length, int immediate) {
         long tail = words[TAIL];
@@ -118,7 +117,7 @@ final class WriteQueue {
         return (long) WORD.getAcquire(words, HEAD) > entry;
     }
 
-    /** Whether there is nothing to take in, for a look in between. */
+    /** Whether there is nothing to take in; a hint, without a lock. */
     boolean isEmpty() {
         long head = words[HEAD];
         long first = words[at(head)];

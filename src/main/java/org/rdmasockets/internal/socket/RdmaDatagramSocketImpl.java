@@ -15,7 +15,7 @@ import java.util.Set;
 import org.rdmasockets.RdmaDatagramSocket;
 
 /**
- * The inside of a datagram socket of {@code java.net}: another one that does the work, an {@link RdmaDatagramSocket}
+ * The inside of a datagram socket of {@code java.net}: another socket does the work, an {@link RdmaDatagramSocket}
  * under a plain socket, and one of UDP under that. Threads as there.
  */
 public final class RdmaDatagramSocketImpl extends DatagramSocketImpl {

@@ -18,13 +18,12 @@ public interface CompletionClient {
     boolean ready(Role role);
 
     /**
-     * Tells whether something has to be sent as soon as a send completes, such as a credit update that found no control
-     * slot. Then a send completion wakes the reader when no writer waits, and is a backlog when no thread waits:
-     * otherwise both ends of the connection could wait for each other. True if a thread must take in the next send
-     * completion. Asked whenever a thread is about to leave, so a client also does here what has to follow from all
-     * that was done inside.
+     * Does what has to follow from all that was done inside; called before a thread leaves, at least once.
+     * True if a thread must take in the next send completion, because something has to be sent as soon as a send
+     * completes, such as a credit update that found no control slot. Then a send completion wakes the reader when no
+     * writer waits, and is a backlog when no thread waits: otherwise both ends could wait for each other.
      */
-    boolean creditOwed();
+    boolean beforeExit();
 
     /**
      * Much has arrived and no thread waits, or anything while credit is owed or after {@link CompletionInbox#tellAll};

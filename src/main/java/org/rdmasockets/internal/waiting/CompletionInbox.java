@@ -29,7 +29,7 @@ public final class CompletionInbox {
 
     private final CompletionShard shard;
     private final CompletionClient client;
-    /** In the table of the shard. */
+    /** The place in the shard's table. */
     final int number;
     final int maxOutstanding;
     private final SmallMutex protocolLock = new SmallMutex();
@@ -40,11 +40,11 @@ public final class CompletionInbox {
     private volatile Waiter writer;
     private volatile boolean open = true;
     private volatile int spinBudgetNanos;
-    /** The client's last word on this; written under protocolLock, read by threads that wake. */
+    /** The last {@link CompletionClient#beforeExit}; written under protocolLock, read by threads that wake. */
     private volatile boolean creditOwed;
     /** Whether the client hears of all that arrives while no thread waits; set once. */
     private volatile boolean tellsAll;
-    /** The client hears of a backlog of so many bytes; the value of {@link #backlogBytes(int)}. */
+    /** The client hears of a backlog of this many bytes: the value of {@link #backlogBytes(int)}. */
     private volatile int backlogBytes = Integer.MAX_VALUE;
     /** Bytes that were offered since the start, wrapping around; written under the shard's cqLock. */
     private int arrivedBytes;
@@ -109,7 +109,7 @@ public final class CompletionInbox {
             applyAll();
             entered = true;
         } catch (RuntimeException | Error e) {
-            markFailed(e); // completions taken out are lost: this connection cannot go on
+            markFailed(e); // completions that were taken out are lost: this connection cannot go on
             throw e;
         } finally {
             if (!entered) {
@@ -187,9 +187,9 @@ public final class CompletionInbox {
         return waiter == null ? null : waiter.thread;
     }
 
-    /** Publishes whether the client owes credit; protocolLock held. */
+    /** Lets the client do its last things, and publishes whether it owes credit; protocolLock held. */
     private void settleCredit() {
-        for (boolean owed = client.creditOwed(); owed != creditOwed; owed = client.creditOwed()) {
+        for (boolean owed = client.beforeExit(); owed != creditOwed; owed = client.beforeExit()) {
             creditOwed = owed; // before the look at told, as in awaitAndEnter
             if (owed) {
                 applyAll(); // takes in a send completion that was offered before its thread could see that it matters
@@ -209,8 +209,8 @@ public final class CompletionInbox {
      * for never, and returns as {@link #enter} does: {@link #exit} must follow, however the wait ended;
      * {@link WaitResult#READY} wins when several are true. A client that becomes ready without an entry unparks this
      * thread. At most one thread waits for a role. The caller holds no lock that others need to make the client ready.
-     * Polls the completion queue for itself for a while, if the policy allows, and then parks. This method parks by
-     * itself, without a method for that: each frame of a parked thread takes a hundred bytes of the heap.
+     * Polls the completion queue for itself for a while, if the policy allows, and then parks. The park is in this
+     * method itself: each frame of a parked thread takes a hundred bytes of the heap.
      */
     public WaitResult awaitAndEnter(Role role, long deadlineNanos) {
         assert !protocolLock.isHeldByCurrentThread() : "a wait would park with the protocol lock";
@@ -395,7 +395,7 @@ public final class CompletionInbox {
         }
     }
 
-    /** Says once that nothing more will come, and why, after what is there already. Call without locks. */
+    /** Fails this, once: nothing comes after what is already here. Call without locks. */
     void fail(Throwable cause) {
         if (markFailed(cause)) {
             wakeBoth();
@@ -458,8 +458,8 @@ public final class CompletionInbox {
     }
 
     /**
-     * Lets waits that begin end with {@link WaitResult#CLOSED}. Parked threads sleep on until {@link #close}, which
-     * must follow: so the caller can do everything else, {@link #retire} included, before it wakes them.
+     * Lets new waits end with {@link WaitResult#CLOSED}. Parked threads sleep on until {@link #close}, which must
+     * follow: so the caller can do everything else, {@link #retire} included, before it wakes them.
      */
     public void beginClose() {
         open = false;
@@ -499,7 +499,7 @@ public final class CompletionInbox {
         backlogBytes = bytes;
     }
 
-    /** Tells of what no thread takes out, unless that has happened since one did. */
+    /** Tells the client that no thread takes arrivals out, once until a thread enters. */
     private void tell() {
         if (!(boolean) TOLD.getAndSet(this, true)) {
             try {

@@ -39,7 +39,7 @@ public final class CompletionPoller implements AutoCloseable {
     private static final long CLOSE_NANOS = 10_000L * NANOS_PER_MILLI;
     private static final int FIRST_RELAYED = 64;
     private static final int MAX_RELAYED = 1 << 16;
-    /** So many failed waits in a row end the thread. */
+    /** Failed waits in a row that end the thread. */
     private static final int MAX_FAILED_WAITS = 10;
     /** Longest pause after rounds that failed, as a power of two of milliseconds. */
     private static final int MAX_PAUSE_SHIFT = 6;
@@ -73,13 +73,13 @@ public final class CompletionPoller implements AutoCloseable {
     /** When to look at the leases, and when to tick next; poller thread only. */
     private long leaseDueNanos;
     private long tickDueNanos;
-    /** Whether the thread will wake for a tick by itself; written by that thread. */
+    /** Whether the thread will wake by itself for a tick; written by that thread. */
     private volatile boolean ticking;
     /** Whether a tick is wanted although no inbox may be open. */
     private volatile boolean tickWanted;
     /**
-     * Whether the scheduler was looked for: at a tick after the first wait, because that loads a hundred classes of the
-     * management interface, which a first connect shall not wait for. Poller thread only.
+     * Whether the scheduler was looked for. That happens at a tick after the first wait: it loads a hundred classes of
+     * the management interface, for which a first connect shall not wait. Poller thread only.
      */
     private boolean knowsScheduler;
     /** How many rounds in a row something was thrown, and in how many the wait failed; poller thread only. */
@@ -118,8 +118,8 @@ public final class CompletionPoller implements AutoCloseable {
     }
 
     /**
-     * Lets a queue grow before any is in use. A queue's first growth in a process links its code; without memory for
-     * that it fails halfway, and then each thread that offers to that queue spins for ever.
+     * Lets a queue grow before any is in use. The first growth in a process links code; without memory for that it
+     * fails halfway, and then each thread that offers to that queue spins for ever.
      */
     private void growOnce() {
         for (int i = 0; i <= FIRST_RELAYED; i++) {
@@ -221,7 +221,7 @@ public final class CompletionPoller implements AutoCloseable {
         return thread.threadId();
     }
 
-    /** How often the thread was woken so far, or woke by itself; may be a little late. Any thread. */
+    /** How often the thread was woken, or woke by itself; may be a little late. Any thread. */
     public long wakeUps() {
         return rounds;
     }
@@ -301,7 +301,7 @@ public final class CompletionPoller implements AutoCloseable {
         }
     }
 
-    /** Lets the poller look after all shards: something was thrown, so a duty to arm, or to wake, may be undone. */
+    /** Lets the poller look after all shards: something was thrown, so a thread may not have armed or woken. */
     void lookAtAll() {
         looksAtAll = true;
         try {
@@ -356,7 +356,7 @@ public final class CompletionPoller implements AutoCloseable {
                 events.await(timeoutMillis(), drain);
                 rounds++;
                 failedWaits = 0;
-            } catch (Throwable e) { // the rest of the round is others'
+            } catch (Throwable e) { // the rest of the round is for others
                 failedWaits += e instanceof VerbsException ? 1 : 0;
                 cause = failedWaits >= MAX_FAILED_WAITS ? e : null;
                 survive(e);
@@ -396,14 +396,14 @@ public final class CompletionPoller implements AutoCloseable {
         }
     }
 
-    /** Notes that something was thrown, which costs at most what it was thrown at. Allocates nothing that it needs. */
+    /** Notes that something was thrown, which costs at most the event or task in hand. Works without memory. */
     private void survive(Throwable e) {
         looksAtAll = true;
         troubledRounds++;
         try {
             trouble.error("an event of an RDMA device could not be handled; the completion poller goes on", e);
         } catch (Throwable noMemory) {
-            return; // to say so is not needed
+            return; // the line is not needed
         }
     }
 
@@ -428,7 +428,7 @@ public final class CompletionPoller implements AutoCloseable {
         if (sleepNanos == Long.MAX_VALUE) {
             return -1;
         }
-        // Rounded up: a sleep that ends early would be followed by a busy loop.
+        // Rounded up: after a sleep that ends early there would be a busy loop.
         return (int) Math.max(0, (sleepNanos + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI);
     }
 

@@ -27,11 +27,11 @@ public final class CompletionShard extends Padded {
     /** Wake lists likewise: one for each thread that wakes at a time. */
     private static final int MOST_LISTS = 16;
     private static final int FIRST_KEPT = 8;
-    /** After so many batches in a row that came while the poller was awake, it arms the queue. */
+    /** Most batches in a row that the poller takes before it arms the queue. */
     private static final int MAX_AWAKE_BATCHES = 64;
     private static final int INDEX_BITS = 24;
     private static final int GENERATION_BITS = Integer.SIZE - INDEX_BITS;
-    /** A poll leaves the arming as it is; arms; or arms if a waiter is parked. */
+    /** A poll leaves the queue as it is, arms it, or arms it if a waiter is parked. */
     private static final int LEAVE = 0;
     private static final int ARM = 1;
     private static final int ARM_FOR_PARKED = 2;
@@ -40,7 +40,7 @@ public final class CompletionShard extends Padded {
     final ConnectionRole side;
     final CompletionPoller poller;
     private final CompletionQueue queue;
-    /** By the high half of their work requests' identifiers. Each takes an entry of the queue, so they fit. */
+    /** By the high half of their work requests' identifiers. Each takes an entry of the queue, so all fit. */
     private final HandleTable<CompletionInbox> inboxes = new HandleTable<>(GENERATION_BITS, (1 << INDEX_BITS) - 1);
     private final PaddedLock cqLock = new PaddedLock();
     /** Filled and read under cqLock. */
@@ -53,18 +53,18 @@ public final class CompletionShard extends Padded {
     /** Empty lists: a thread that has woken offers, the holder of cqLock polls. */
     private final MpscGrowableVarHandleUnpaddedArrayQueue<WakeList> lists
             = new MpscGrowableVarHandleUnpaddedArrayQueue<>(FIRST_KEPT, MOST_LISTS);
-    /** Slots for the next batch: so many of the first; guarded by cqLock. */
+    /** Slots for the next batch, the first {@link #spare} of these; guarded by cqLock. */
     private final Completion[] spares;
     private int spare;
     /** For the next batch, or null; guarded by cqLock. */
     private WakeList spareList;
     /** The queue is armed, or its event is not yet handled. Written under cqLock. */
     private volatile boolean armed;
-    /** This poll is that of a lease, of an unarmed queue: no waiter should be parked here; guarded by cqLock. */
+    /** This poll is for a lease on an unarmed queue: no waiter should be parked here; guarded by cqLock. */
     private boolean looking;
     /** How many threads are parked here, or about to. */
     private final AtomicInteger parked = new AtomicInteger();
-    /** About how often threads have led; differs from {@link #seenLeads} if one has since the poller came by. */
+    /** About how often threads have led; differs from {@link #seenLeads} if one has led since the poller came by. */
     private int leads;
     /** {@link #leads} when the poller last came by; poller thread only. */
     private int seenLeads;
@@ -179,7 +179,7 @@ public final class CompletionShard extends Padded {
     /**
      * Polls one batch for a waiter, unless another thread polls. The waiter looks into its own inbox after this, and
      * wakes the other waiter there when it leaves; the threads of the other inboxes are woken here. {@code looks} is
-     * how often to look, spinning, where the device has a quick way to do so.
+     * how often to look, spinning, if the device has a quick way to do so.
      */
     void lead(CompletionInbox own, int looks) {
         leads++;
@@ -213,8 +213,8 @@ public final class CompletionShard extends Padded {
      * queue stays unarmed, left to the threads that lead, so that the poller must come by again. Poller thread only.
      */
     boolean service(boolean event) {
-        // After an event, armed stays true for now: while this thread is awake it finds here what comes, so no other
-        // thread has to arm, and no peer to ring. Below, it arms and polls once more.
+        // After an event, armed stays true for now: while this thread is awake it takes what comes, so no other thread
+        // has to arm, and no peer to ring. Below, it arms and polls once more.
         for (int left = event ? MAX_AWAKE_BATCHES : 1; left > 0 && deliver(!event) > 0; left--) {
             Thread.onSpinWait();
         }
@@ -239,14 +239,14 @@ public final class CompletionShard extends Padded {
         return pollAndUnlock(false, LEAVE, null);
     }
 
-    /** Delivers every completion that is in the queue at this time. Any thread that may wait for cqLock. */
+    /** Delivers every completion that is in the queue now. Any thread that may wait for cqLock. */
     void drain() {
         drainRest(deliver(false));
     }
 
     /**
-     * Delivers the rest if the first batch was full. The queue gives the oldest completions first: after as many as it
-     * has entries, all that are left came later.
+     * Delivers the rest if the first batch was full. The queue gives the oldest completions first: what is left after
+     * as many as it has entries came later.
      */
     private void drainRest(int found) {
         for (int left = queue.entries() - found; found == batch.capacity() && left > 0; left -= found) {
@@ -271,7 +271,7 @@ public final class CompletionShard extends Padded {
             touched = pollBatch(own); // after arming: what was there before makes no event
             found = polled;
         } catch (RuntimeException | Error e) {
-            poller.lookAtAll(); // this thread may have left its duty to arm, or to wake, undone
+            poller.lookAtAll(); // this thread may not have armed, or woken
             throw e;
         } finally {
             looking = false;
@@ -366,7 +366,7 @@ public final class CompletionShard extends Padded {
     }
 
     /**
-     * Makes the objects that the delivery of a full batch needs: after the poll, nothing may fail for want of memory.
+     * Makes the objects that the delivery of a full batch needs: after the poll, nothing may fail for lack of memory.
      */
     private void reserve() {
         while (spare < spares.length) {

@@ -64,7 +64,7 @@ final class DeviceShards implements Runnable, Predicate<CompletionQueue>, Consum
         return poller.onPost(queue);
     }
 
-    /** A shard with room for so many entries, a new one if need be; the other side's if it cannot be made. */
+    /** A shard with room for so many entries, a new one if need be; if none can be made, one of the other side. */
     synchronized CompletionShard find(ConnectionRole side, int entriesNeeded) throws VerbsException {
         CompletionShard others = null;
         for (CompletionShard shard : shards) {
@@ -116,7 +116,7 @@ final class DeviceShards implements Runnable, Predicate<CompletionQueue>, Consum
         CompletionShard shard = new CompletionShard(this, poller, queue, side);
         poller.register(shard);
         shards.add(shard);
-        shard.armIfNeeded(); // a connection that only writes never has a thread wait
+        shard.armIfNeeded(); // on a connection that only writes, perhaps no thread ever waits
         LOG.debug("{}: completion queue {} with {} entries", device.info().name(), shards.size(), queue.entries());
         return shard;
     }
@@ -137,7 +137,7 @@ final class DeviceShards implements Runnable, Predicate<CompletionQueue>, Consum
     void closeIfSuperfluous(CompletionShard shard) {
         synchronized (this) {
             boolean another = false;
-            for (CompletionShard other : shards) { // each connection that ends asks, and a stream would be garbage
+            for (CompletionShard other : shards) { // not a stream: each end of a connection would make garbage
                 another |= other != shard && other.side == shard.side && other.isVacant() && other.failure() == null;
             }
             if (!another && shard.failure() == null || !shard.tryClose() || !shards.remove(shard)) {

@@ -11,9 +11,9 @@ import java.util.function.IntSupplier;
  * while virtual threads wait for a carrier, and each side of the connections has fewer spinners than processors.
  *
  * <p>Two ends that park never find out that both could spin: each answer is late because the peer has to be woken,
- * perhaps on the spinner's own processor. So a spin after one in vain is a trial, which outlasts a tick of the kernel;
- * every waiter makes trials in 4 of 8 milliseconds, or where they fail of up to 256, the same in all processes of a
- * host. A waiter whose last spins ended in time waits as long for a peer that has lost its processor. Any thread.
+ * perhaps on the spinner's own processor. So a spin after one in vain is a trial, which outlasts a tick of the kernel.
+ * Trials take 4 ms of every 8; after failed trials, 4 ms of up to 256; the same ones in all processes of a host. A
+ * waiter whose last spins ended in time spins as long as a trial, for a peer that has lost its processor. Any thread.
  */
 final class SpinPolicy {
     /** How often a spinner looks for completions before it looks at the clock; for devices that can do so. */
@@ -21,14 +21,14 @@ final class SpinPolicy {
     /** The gain of a spin that ends at once, and the weight of a new one in the moving mean: one in 2^3. */
     static final int ALWAYS = 256;
     private static final int WEIGHT_SHIFT = 3;
-    /** After so many spins in a row that ended in time a waiter waits for a peer that has lost its processor. */
+    /** After so many spins in a row that ended in time, a waiter spins as long as a trial. */
     private static final int STEADY = 16;
-    /** A spinner asks so often whether it is in the way. */
+    /** How often a spinner checks for virtual threads that wait for a carrier. */
     static final long CHECK_NANOS = 1_000;
     /** A trial lasts so many times the budget, or this many nanoseconds if that is less. */
     private static final long TRIAL_FACTOR = 80;
     private static final long MAX_TRIAL_NANOS = 4_000_000;
-    /** About 4 milliseconds, as a power of two of nanoseconds, and how rare trials become, likewise. */
+    /** A time slice, about 4 milliseconds, as a power of two of nanoseconds; trials get one of 2^6 slices or more. */
     private static final int TRIAL_SHIFT = 22;
     private static final int MAX_RARITY = 6;
     /** Spreads the trials over time (the golden ratio, as a fraction of 2^64). */
@@ -37,7 +37,7 @@ final class SpinPolicy {
     private static final int DISTANCE = 32;
 
     private final int limit;
-    /** Counts virtual threads that wait for a carrier; null if the JVM does not tell, or not yet. */
+    /** Counts virtual threads that wait for a carrier; null if the JVM does not tell, or was not asked yet. */
     private volatile IntSupplier queued;
     /** Whether a waiter asked; a hint, as are the next two. */
     private boolean asked;
@@ -45,7 +45,7 @@ final class SpinPolicy {
     private volatile int firstGains = ALWAYS;
     /** One time slice of 2 to the power of this is for trials, from 1 on. */
     private volatile int rarity = 1;
-    /** Spins that ended without what they waited for, and how long they took: each is over before it is counted. */
+    /** Spins that ended in vain, and how long they took; counted at their end. */
     final AtomicLong vain = new AtomicLong();
     final AtomicLong vainNanos = new AtomicLong();
     /** Spinners by side. */
@@ -56,7 +56,7 @@ final class SpinPolicy {
         this.queued = queued;
     }
 
-    /** From now on this counts virtual threads without a carrier; null if the JVM does not tell. */
+    /** Sets what counts virtual threads that wait for a carrier; null if the JVM does not tell. */
     void ask(IntSupplier scheduler) {
         queued = scheduler;
     }
@@ -85,7 +85,7 @@ final class SpinPolicy {
                 ? Math.max(budgetNanos, Math.min(MAX_TRIAL_NANOS, TRIAL_FACTOR * budgetNanos)) : budgetNanos;
     }
 
-    /** Whether a spinner may look again, which was checked before. */
+    /** Whether a spinner may go on; rechecked at intervals. */
     boolean goesOn(long nowNanos, long checkedNanos) {
         return nowNanos - checkedNanos < CHECK_NANOS || !isCrowded();
     }
@@ -94,7 +94,7 @@ final class SpinPolicy {
         spinners.decrementAndGet(DISTANCE * (side.ordinal() + 1));
     }
 
-    /** Learns from a spin of so long, which ended by what it waited for or in vain. */
+    /** Learns from a spin that took so long and ended by what it waited for, or in vain. */
     void learn(Waiter waiter, boolean came, long nanos, int budgetNanos) {
         if (!came) {
             vain.incrementAndGet();

@@ -9,7 +9,7 @@ final class WakeList {
     static final int RECEIVED = 1;
     /** A send completed: the writer may go on. */
     static final int SENT = 2;
-    /** Both may have to go on: a token, or a failed request, of which the device does not tell the kind. */
+    /** Both may have to go on: a token, or a failed request, whose kind the device does not tell. */
     static final int BOTH = 4;
 
     private final CompletionInbox[] inboxes;

@@ -21,15 +21,16 @@
  * a waiter parks                           a completion wakes it
  *  W1 waiter.thread = me    (volatile)      P1 the armed queue makes an event; the poller takes it
  *  W2 parked++              (volatile)      P2 [cqLock] armed = false          (volatile)
- *  W3 read armed            (volatile)      P3 [cqLock] read parked; if &gt; 0: armed = true, arm
- *     if false: [cqLock] armed = true,      P4 [cqLock] poll one batch, offer each to its inbox
- *     arm, poll one batch                   P5 full fence
- *  W4 take the protocol lock, apply         P6 read waiter.thread, unpark
- *     the inbox, ask the client, unlock
+ *  W3 read armed            (volatile)      P3 [cqLock] if no thread has led since the last visit, or
+ *     if false: [cqLock] armed = true,         parked &gt; 0: armed = true, arm
+ *     arm, poll one batch                   P4 [cqLock] poll one batch, offer each to its inbox
+ *  W4 take the protocol lock, apply         P5 full fence
+ *     the inbox, ask the client, unlock     P6 read waiter.thread, unpark
  *  W5 park, and go to W3
  * </pre>
- * The poller also goes through P4 to P6 before P2, as often as a poll finds something, up to a bound. Meanwhile the
- * queue stays armed in name, so that no waiter arms it.
+ * To arm is {@code ibv_req_notify_cq}, to take an event {@code ibv_get_cq_event}. Between P1 and P2 the poller goes
+ * through P4 to P6 as often as a poll finds something, up to a bound. Meanwhile the queue stays armed in name, so that
+ * no waiter arms it.
  * <ol>
  * <li><em>The device tells a thread</em> ({@code armed} against {@code parked}). W2 comes before W3, and P2 before P3,
  * all volatile: so either P3 sees the waiter and arms again, or W3 sees that the queue is not armed, and the waiter
@@ -51,14 +52,17 @@
  * other. A leader's own inbox needs no wake-up: the leader enters it next. {@code creditOwed} says that the client has
  * something to tell the peer as soon as a send completes: then a send completion wakes the reader, if no writer waits.
  * </ol>
- * Leaders take work away and add no duty: they neither arm nor clear {@code armed}. P3 looks at {@code parked} only if
- * threads have led since the poller last came by ({@code leads}); otherwise it always arms. If threads have led and
- * none is parked, the queue stays unarmed, so that a ping-pong between leaders wakes no poller. The poller then comes
- * by every 10 ms (the <em>lease</em>), for connections that no thread waits for. A parked thread never depends on that:
- * a lease that finds something for one counts a rescue ({@code Rescues}).
+ * Leaders take work away and add no duty: they neither arm nor clear {@code armed}, but count in {@code leads}. If
+ * threads have led and none is parked, P3 leaves the queue unarmed, so that a ping-pong between leaders wakes no
+ * poller. The poller then comes by every 10 ms (the <em>lease</em>), for connections that no thread waits for. A parked
+ * thread never depends on that: a lease that finds something for one counts a rescue ({@code Rescues}).
  *
- * <p>An {@code Error} may strike a thread that has still to arm a queue or to wake a waiter. Then {@code looksAtAll} is
- * set, and the poller is woken and looks after every shard as after an event.
+ * <p>Over shared memory arming goes on to the process at the other end. That half of the proof is with its code:
+ * "Wake-ups" in {@code internal.sharedmemory.link}, and {@code LinkDispatcher.arm} with
+ * {@code LinkDispatcher.onDoorbell}.
+ *
+ * <p>An {@code Error} may strike a thread before it has armed a queue or woken a waiter. Then {@code looksAtAll} is
+ * set, and the poller wakes and looks after every shard as after an event.
  *
  * <p>Virtual threads that wake each other can starve one that is woken from outside (JDK-8373118). So for half a
  * millisecond of each ten they leave it to the poller to unpark ({@code WakeThrottle}).

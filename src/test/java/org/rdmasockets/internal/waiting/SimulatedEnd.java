@@ -194,7 +194,7 @@ final class SimulatedEnd implements CompletionClient {
     }
 
     @Override
-    public boolean creditOwed() {
+    public boolean beforeExit() {
         return toGive > 0 && !controlSlotFree;
     }
 

@@ -36,7 +36,7 @@ final class StarvationMain {
         }
 
         @Override
-        public boolean creditOwed() {
+        public boolean beforeExit() {
             return false;
         }
 

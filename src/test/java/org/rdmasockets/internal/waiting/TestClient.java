@@ -24,7 +24,7 @@ final class TestClient implements CompletionClient {
     }
 
     @Override
-    public boolean creditOwed() {
+    public boolean beforeExit() {
         return creditOwed;
     }
 

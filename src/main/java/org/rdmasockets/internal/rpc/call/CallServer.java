@@ -23,9 +23,9 @@ import org.rdmasockets.internal.log.Log;
 public final class CallServer implements AutoCloseable {
     private static final Log LOG = new Log(CallServer.class);
     private static final IOException NOT_SERVED = new IOException("no thread serves it");
-    /** How long a call whose request does not come may have a place that others want. */
+    /** How long a call whose request does not come may keep a place that others want. */
     private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** An address that holds less than this part of what all may hold does not pay for others. */
+    /** An address that holds less than this part of the limit of all does not pay for others. */
     private static final int LITTLE_PART = 16;
 
     private final Carrier.Listener listener;
@@ -37,26 +37,26 @@ public final class CallServer implements AutoCloseable {
     /** The identity of this server, drawn at random. */
     final long instance = new SecureRandom().nextLong();
     private final Set<ServerConnection> connections = ConcurrentHashMap.newKeySet();
-    /** The same by their address; those that have not greeted are newcomers. Guarded by itself. */
+    /** The connections by their address; those that have not greeted are newcomers. Guarded by itself. */
     private final Shares<ServerConnection> shares;
     /** Calls that have not ended. */
     private final AtomicInteger calls = new AtomicInteger();
-    /** Those, and others whose method or callbacks have not returned yet. */
+    /** Calls that have a place: also those whose method or callbacks have not returned yet. */
     private final AtomicInteger places = new AtomicInteger();
-    /** Calls of whose request nothing of use has come, and since when, oldest first; guarded by itself. */
+    /** Calls whose request has brought nothing of use yet, and since when, oldest first; guarded by itself. */
     private final Map<CallStream, Long> silent = new LinkedHashMap<>();
     private final Set<CallStream> running = ConcurrentHashMap.newKeySet();
-    /** Bytes that have arrived or are to go, and wait. */
+    /** Bytes that wait: of unread requests and of untaken answers. */
     final AtomicLong heldBytes = new AtomicLong();
-    /** When slow messages were looked for. */
+    /** When slow messages were last looked for. */
     private final AtomicLong droppedNanos = new AtomicLong(System.nanoTime());
-    /** Of the thread that made this: that of the application whose methods are served. */
+    /** The context class loader of the thread that made this: that of the application whose methods are served. */
     final ClassLoader context;
-    /** Where failures of methods are told. */
+    /** The log of failures of methods. */
     final LimitedLog failures = new LimitedLog(LOG);
     private final CountDownLatch ended = new CountDownLatch(1);
     private volatile boolean leaving;
-    /** A connection that could not be taken, and is to be closed; the accepting thread only. */
+    /** A connection that could not be taken, and has to be closed; the accepting thread only. */
     private Carrier refused;
 
     /**
@@ -68,7 +68,7 @@ public final class CallServer implements AutoCloseable {
      */
     public record Settings(int maxMessage, int maxCalls, int maxCallsPerConnection, int maxConnections,
             long maxHeldBytes, long memoryBytes, long memoryNanos) {
-        /** Those of a server that is told nothing else: 4 MiB, 10,000, 1,024, 4,096, 256 MiB, 64 MiB, a minute. */
+        /** The defaults: 4 MiB, 10,000, 1,024, 4,096, 256 MiB, 64 MiB, a minute. */
         public static final Settings DEFAULT = new Settings(4 << 20, 10_000, 1_024, 4_096, 256L << 20, 64L << 20,
                 TimeUnit.MINUTES.toNanos(1));
 
@@ -82,11 +82,11 @@ public final class CallServer implements AutoCloseable {
     }
 
     /**
-     * How old connections become, in nanoseconds, {@code Long.MAX_VALUE} for any age: the time without a call, the time
-     * in all, about, and the time after either for calls that run.
+     * How old connections become, in nanoseconds, {@code Long.MAX_VALUE} for any age: the longest time without a call,
+     * about the longest time in all, and the time after either for calls that run.
      */
     public record Aging(long idleNanos, long ageNanos, long graceNanos) {
-        /** They end when their clients want it. */
+        /** Connections end only when their clients want it. */
         public static final Aging NEVER = new Aging(Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE);
 
         boolean isNever() {
@@ -100,8 +100,8 @@ public final class CallServer implements AutoCloseable {
     }
 
     /**
-     * Begins to serve methods, which are asked for by their names at each call, null for none. The listener ends with
-     * the server, also if that cannot begin.
+     * Begins to serve methods; each call looks its method up by name, null for none. The listener ends with the server,
+     * also if that cannot begin.
      */
     public static CallServer over(Carrier.Listener listener, Function<String, CallMethod> methods, Settings settings,
             Aging aging) {
@@ -149,11 +149,11 @@ public final class CallServer implements AutoCloseable {
         try {
             failures.warn("a connection was not accepted", failure);
         } catch (RuntimeException | Error e) {
-            // No memory for a line, perhaps: the next connection is accepted all the same.
+            // Perhaps no memory for the line: the next connection is accepted all the same.
         }
     }
 
-    /** Waits a moment, so that a failure that lasts is not repeated at once for ever. */
+    /** Waits a moment, so that a lasting failure makes no busy loop. */
     private static void pause() {
         try {
             Thread.sleep(10);
@@ -163,7 +163,7 @@ public final class CallServer implements AutoCloseable {
     }
 
     private void closeRefused() {
-        if (refused != null) { // an Error may have come again meanwhile
+        if (refused != null) { // an Error may have left it open
             refused.close();
             refused = null;
         }
@@ -196,7 +196,7 @@ public final class CallServer implements AutoCloseable {
         }
     }
 
-    /** Ends the oldest connection that has not greeted if one more of an address finds no room: honest ones greet. */
+    /** If one more connection of an address finds no room, ends the oldest that has not greeted: honest clients do. */
     private void makeRoom(Object address) {
         ServerConnection oldest;
         synchronized (shares) {
@@ -231,7 +231,7 @@ public final class CallServer implements AutoCloseable {
         return methods.apply(name);
     }
 
-    /** Takes one more call of a connection, which has so many, or says why not. */
+    /** Admits one more call of a connection, which has so many, or returns why not. */
     String admit(ServerConnection connection, int ofConnection) {
         if (ofConnection >= settings.maxCallsPerConnection()) {
             return "the connection has " + ofConnection + " calls";
@@ -266,7 +266,7 @@ public final class CallServer implements AutoCloseable {
         }
     }
 
-    /** A call has a place, and nothing of its request has come, or not all where only that is of use. */
+    /** A call has a place, but its request has brought nothing of use yet. */
     void waitsFor(CallStream call) {
         synchronized (silent) {
             silent.put(call, System.nanoTime());
@@ -288,8 +288,8 @@ public final class CallServer implements AutoCloseable {
     }
 
     /**
-     * Ends calls that keep others out, of an address or, if that is null, of all: nothing of use of their request has
-     * come for long, and no message has gone to their client.
+     * Ends calls that keep others out, of an address or, if that is null, of all: their request has brought nothing of
+     * use for long, and no message has gone to their client.
      */
     private void endSilent(Shares.AddressPart<ServerConnection> part) {
         List<CallStream> due = new ArrayList<>();
@@ -311,14 +311,14 @@ public final class CallServer implements AutoCloseable {
             }
         }
         try {
-            while (!due.isEmpty()) { // each on a thread of its own: its client may take nothing
+            while (!due.isEmpty()) { // each on its own thread: its client may take nothing
                 CallStream call = due.getLast();
                 call.connection.start("rdma-rpc-end", () -> call.finish(Code.RESOURCE_EXHAUSTED,
                         "the server has no room for a call whose request does not come", null, null));
                 due.removeLast();
             }
         } finally {
-            due.forEach(this::waitsFor); // after an Error the next one that finds no room ends them
+            due.forEach(this::waitsFor); // after an Error, the next call that finds no room ends them
         }
     }
 
@@ -346,12 +346,12 @@ public final class CallServer implements AutoCloseable {
         connection.part.held.addAndGet(bytes);
     }
 
-    /** Whether calls that go on hold so much that those of a connection have to end: more than keeps new ones out. */
+    /** Whether running calls hold so much that those of a connection have to end: more than keeps new calls out. */
     boolean isFull(ServerConnection connection) {
         return isOverdrawn(connection, settings.maxHeldBytes() / 2 * 3);
     }
 
-    /** Whether more is held than a limit, by the connection's address, too; but no address goes on beyond twice all. */
+    /** Whether all hold more than a limit, and the connection's address more than a little, or all twice the most. */
     private boolean isOverdrawn(ServerConnection connection, long limit) {
         return isBeyond(connection, limit) && (!dropSlow() || isBeyond(connection, limit));
     }
@@ -428,7 +428,7 @@ public final class CallServer implements AutoCloseable {
     public void close() {
         shutdown();
         connections.forEach(connection -> connection.fail(new IOException("the server is closed")));
-        // Calls are left whose clients might come back for the answer, perhaps over another connection.
+        // Left are calls whose clients might come back for the answer, perhaps over another connection.
         running.forEach(call -> call.finish(Code.UNAVAILABLE, "the server is closed", null, null));
     }
 }

@@ -7,8 +7,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.internal.lock.LibraryThreads;
 
 /**
- * One call, at either end of a connection: what has arrived of it, what may be sent, how it ended. The methods that
- * wait have a deadline of the caller's; any thread may call anything, one at a time may receive.
+ * One call, at either end of a connection: what has arrived of it, what may be sent, how it ended. Methods that wait
+ * take a deadline. Any thread may call anything; one at a time may receive.
  */
 public final class CallStream implements Runnable {
     /** To wait for: a message, or the end of messages. */
@@ -27,7 +27,7 @@ public final class CallStream implements Runnable {
     public static final int METHOD = 2;
     /** Likewise, until its last callback has returned, which may run after its method. */
     public static final int CALLBACKS = 4;
-    /** Likewise, until all have returned that are told that it is cancelled. */
+    /** Likewise, until all listeners of its cancellation have returned. */
     public static final int CANCELLATION = 8;
 
     final CallConnection connection;
@@ -36,7 +36,7 @@ public final class CallStream implements Runnable {
     private final String method;
     /** The deadline by {@code System.nanoTime}, {@code Long.MAX_VALUE} for none. */
     private final long deadlineNanos;
-    /** Untaken messages; guarded by this, as all that follows. */
+    /** Messages that were not taken yet; guarded by this, as all that follows. */
     private final ArrayDeque<byte[]> arrived = new ArrayDeque<>(1);
     /** The peer's first metadata; null if it has sent none. */
     private byte[] headers;
@@ -55,18 +55,18 @@ public final class CallStream implements Runnable {
     private long room;
     /** Bytes that have arrived and were not consumed. */
     private long held;
-    /** Of what was consumed, bytes that the peer has not been told. */
+    /** Consumed bytes of which the peer was not told yet. */
     private long untold;
     /** One thread may wait to receive, another one to send. */
     private final Waiter receiver = new Waiter(this);
     private volatile Waiter sender;
-    /** At a server: what the call has its place for. */
+    /** At a server: the reasons for which the call keeps its place. */
     private int keeps = LIVES | METHOD;
     /** Whether a server counts it; the reader only. */
     boolean hasPlace;
     /** Whether its request is of use only as a whole; the reader only. */
     boolean needsWhole;
-    /** Whether a server waits for the first of its request; written with the server's list of those. */
+    /** Whether a server waits for the begin of its request; written with the server's list of such calls. */
     volatile boolean isSilent;
     /** Server: whether a message was sent. */
     private boolean sent;
@@ -208,7 +208,7 @@ public final class CallStream implements Runnable {
     /** The reader: a message of the peer. */
     synchronized void messageArrived(byte[] message) throws ProtocolViolation {
         if (code >= 0) {
-            return; // it has ended here, and the peer does not know yet
+            return; // the call has ended here, and the peer does not know yet
         }
         if (inputEnded || held >= CallConnection.WINDOW) {
             throw new ProtocolViolation("a message of call " + id + (inputEnded ? " after its end"
@@ -234,7 +234,7 @@ public final class CallStream implements Runnable {
         room += bytes;
     }
 
-    /** The call is over; the first end counts, and gives true. {@code how}: NOT_BEGUN, -1 if lost, else 0. */
+    /** Ends the call; true for the first end, which counts. {@code how}: NOT_BEGUN, -1 if lost, else 0. */
     boolean end(int status, String reason, byte[] metadata, int how) {
         CallTimer.Entry timed;
         Ending told;
@@ -269,7 +269,7 @@ public final class CallStream implements Runnable {
         return true;
     }
 
-    /** Does what {@link #signal} does; not for others. A task by itself, since without memory none can be made. */
+    /** The task of {@link #signal} alone: without memory no other object can be made for it. */
     @Override
     public void run() {
         signal();
@@ -381,7 +381,7 @@ public final class CallStream implements Runnable {
         return text;
     }
 
-    /** Whether the server has refused the call before it did anything: it can be made again whatever it does. */
+    /** Whether the server has refused the call before it did anything: then any call can be made again. */
     public synchronized boolean isNotBegun() {
         return notBegun;
     }
@@ -458,7 +458,7 @@ public final class CallStream implements Runnable {
 
     /**
      * Whether a server's remembered call has sent a message before its end: a client that repeats the call cannot get
-     * that.
+     * that message.
      */
     boolean hasStreamed() {
         return streamed;
@@ -470,7 +470,7 @@ public final class CallStream implements Runnable {
         room -= message == null ? 0 : weight(message);
     }
 
-    /** Server: ends the call, with trailers and an answer, which is the library's from now on, or without: null. */
+    /** Server: ends the call, with trailers and an answer, null for none; the array is the library's from now on. */
     public void finish(int status, String reason, byte[] metadata, byte[] message) {
         connection.checkLength(message);
         Frame frame = new Frame(Frame.MESSAGE, Frame.LAST, id, message);
@@ -498,7 +498,7 @@ public final class CallStream implements Runnable {
                 told = tell(status, answer);
             }
         } finally {
-            if (!told && code >= 0) { // else the peer would wait in vain
+            if (!told && code >= 0) { // or the peer would wait in vain
                 first = true;
                 connection.fail(UNTOLD);
             }
@@ -532,19 +532,19 @@ public final class CallStream implements Runnable {
         keeps |= keeps == 0 ? 0 : reason;
     }
 
-    /** Server: the call does not need its place any more for some reasons, all of which may have gone before. */
+    /** Server: the call no longer needs its place for these reasons; they may all have gone before. */
     public void leavePlace(int reasons) {
         connection.left(this, reasons);
     }
 
-    /** Server: such reasons are gone; true once, when those are all. */
+    /** Server: these reasons are gone; true once, when none is left. */
     synchronized boolean isOver(int reasons) {
         boolean before = keeps != 0;
         keeps &= ~reasons;
         return before && keeps == 0;
     }
 
-    /** Server: this thread runs the call, until {@link #runEnds}; it is interrupted if the call ends before. */
+    /** Server: this thread runs the call until {@link #runEnds}, and is interrupted if the call ends first. */
     synchronized void runBegins() {
         runner = Thread.currentThread();
         if (code >= 0) {

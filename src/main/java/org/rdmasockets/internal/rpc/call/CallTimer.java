@@ -8,7 +8,7 @@ import org.rdmasockets.internal.lock.LibraryThreads;
 
 /**
  * Ends what takes too long, in one daemon thread of the process: calls whose deadline is over, to within a tick of a
- * wheel, and readers that run a method which is not quick this time. It parks when there is nothing to see to.
+ * wheel, and the turn of readers whose method is not quick this time. It parks when there is nothing to do.
  */
 final class CallTimer {
     private static final CallTimer INSTANCE = new CallTimer();
@@ -17,7 +17,7 @@ final class CallTimer {
     /** One slot of the wheel. */
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(8);
     private static final int SLOTS = 256;
-    /** After so many looks at nothing it parks for good. */
+    /** After so many looks that found nothing it parks until it is woken. */
     private static final int IDLE_LOOKS = 200;
 
     /** Something that ends at a time. */
@@ -33,7 +33,7 @@ final class CallTimer {
             this.deadlineNanos = deadlineNanos;
         }
 
-        /** It has ended before. Idempotent. */
+        /** Removes this: it has ended before. Idempotent. */
         void cancel() {
             INSTANCE.remove(this);
         }
@@ -49,7 +49,7 @@ final class CallTimer {
     /** Heads of circular lists; guarded by this. */
     private final Entry[] wheel = new Entry[SLOTS];
     private int entries;
-    /** The tick that was seen to last. */
+    /** The last tick that was handled. */
     private long lastTick;
     private final Set<ServerConnection> watched = ConcurrentHashMap.newKeySet();
     /** Whether it looks by itself; written before it looks once more and parks. */
@@ -71,17 +71,17 @@ final class CallTimer {
         return entry;
     }
 
-    /** Looks after a connection whose reader may run methods, until {@link #forget}. */
+    /** Watches a connection whose reader may run methods, until {@link #forget}. */
     static void watch(ServerConnection connection) {
         INSTANCE.watched.add(connection);
     }
 
-    /** Does not look after it any more. */
+    /** Ends {@link #watch}. */
     static void forget(ServerConnection connection) {
         INSTANCE.watched.remove(connection);
     }
 
-    /** A reader runs a method, and has written so. */
+    /** A reader runs a method, and has noted that. */
     static void wake() {
         if (!INSTANCE.awake) {
             INSTANCE.start();
@@ -142,7 +142,7 @@ final class CallTimer {
         }
     }
 
-    /** A tick begins then: a look at another time would come up to two ticks late. */
+    /** The time until the next tick begins: a look at another time would come up to two ticks late. */
     private static long untilNextTick() {
         return TICK_NANOS - Math.floorMod(System.nanoTime(), TICK_NANOS);
     }
@@ -171,7 +171,7 @@ final class CallTimer {
         return busy;
     }
 
-    /** Sees to all that is due; true while anything waits. */
+    /** Handles all that is due; true while anything waits. */
     private boolean tick() {
         long now = System.nanoTime();
         Entry due = null;

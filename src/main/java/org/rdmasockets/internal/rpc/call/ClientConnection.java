@@ -22,9 +22,9 @@ public final class ClientConnection extends CallConnection {
     /** How many bytes name a client. */
     public static final int IDENTITY_BYTES = 16;
 
-    /** If no thread has read for so long, one does until the connection ends, or a caller waits. */
+    /** If no thread has read for so long, the background thread does until the connection ends or a caller waits. */
     private static final long QUIET_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    /** More places than any client takes, and few enough to be added to. */
+    /** More places than any client takes, yet few enough that the semaphore does not overflow. */
     private static final int MOST_PLACES = 1 << 28;
 
     private final AtomicInteger nextCall = new AtomicInteger();
@@ -37,17 +37,17 @@ public final class ClientConnection extends CallConnection {
      * once more before it reads.
      */
     private Object reading;
-    /** The other waiters, in order; guarded by turns. */
+    /** The waiters without the turn, in order; guarded by turns. */
     private final Set<CallStream.Waiter> standing = new LinkedHashSet<>();
     /** Calls with a listener; guarded by turns. */
     private final Set<CallStream> listened = new LinkedHashSet<>();
     final Object turns = new Object();
     /** How many frames have come in the last message; the reader only. */
     private int together;
-    /** How often a thread has read, and how often one had to stand; changed by the reader, and under turns. */
+    /** How often a thread has read, and how often one had to wait; changed by the reader, and under turns. */
     private int readCount;
     private int standCount;
-    /** Told that no new call begins here, null for none; guarded by turns, as the next. */
+    /** Is told when no new call begins here, null for none; guarded by turns, as the next. */
     private Consumer<ClientConnection> watcher;
     /** How many threads wait for a place; guarded by turns. */
     private int placeless;
@@ -88,7 +88,7 @@ public final class ClientConnection extends CallConnection {
         }
     }
 
-    /** Drawn by the server when it started: another number is another server, or the same one started anew. */
+    /** A random number that the server drew when it started: another number means another start, or another server. */
     public long serverInstance() {
         return serverInstance;
     }
@@ -105,7 +105,7 @@ public final class ClientConnection extends CallConnection {
 
     /**
      * Begins a call. Waits while the server has as many as it takes, and throws {@code InterruptedIOException} if this
-     * thread is interrupted then. The call has ended already if the connection is over, or the time.
+     * thread is interrupted meanwhile. The call has ended already if the connection or the call's time is over.
      *
      * @param listener told of news; null if a thread will wait
      */
@@ -131,7 +131,7 @@ public final class ClientConnection extends CallConnection {
      */
     public CallStream tryBegin(Start start, Runnable listener) {
         checkLength(start.message());
-        if (places.hasQueuedThreads() || !places.tryAcquire()) { // those that wait come first
+        if (places.hasQueuedThreads() || !places.tryAcquire()) { // waiting threads come first
             return null;
         }
         CallStream call = new CallStream(this, nextCall.incrementAndGet(), start.method(), start.deadlineNanos());
@@ -146,7 +146,7 @@ public final class ClientConnection extends CallConnection {
     private boolean sendPlaced(CallStream call, Start start, Runnable listener, long untilNanos) {
         try {
             calls.put(call.id, call);
-            if (isOpen()) { // after it can be seen: pairs with over
+            if (isOpen()) { // after the call can be seen: pairs with over
                 return send(call, start, listener, untilNanos);
             }
             over(call);
@@ -158,7 +158,7 @@ public final class ClientConnection extends CallConnection {
         return true;
     }
 
-    /** How a call ends that was not sent: it has not begun, but one that repeats a lost call may have run before. */
+    /** How an unsent call ends: not begun, unless it repeats a lost call, which may have run before. */
     private static int unsent(Start start) {
         return start.repeat() ? -1 : Frame.NOT_BEGUN;
     }
@@ -183,12 +183,12 @@ public final class ClientConnection extends CallConnection {
         if (!sendOrFail(frame, call, untilNanos)) {
             over(call);
             if (carrier().goesInParts(frame)) {
-                sendSoon(new Frame(Frame.CANCEL, 0, call.id)); // parts may have gone
+                sendSoon(new Frame(Frame.CANCEL, 0, call.id)); // some parts may have gone
             }
             return false;
         }
         if (call.code() >= 0 && carrier().goesInParts(frame)) {
-            sendSoon(new Frame(Frame.CANCEL, 0, call.id)); // the first word of that has overtaken the call
+            sendSoon(new Frame(Frame.CANCEL, 0, call.id)); // again: the first has overtaken the call
         }
         if (failure() != null) {
             lose(call, failure());
@@ -196,7 +196,7 @@ public final class ClientConnection extends CallConnection {
         return true;
     }
 
-    /** Waits for a place; false if the time is over. Meanwhile one thread reads: calls that none waits for may end. */
+    /** Waits for a place; false if the time is over. Meanwhile a thread reads: calls without a waiter may end. */
     private boolean takePlace(long deadlineNanos) throws IOException {
         if (places.tryAcquire()) {
             return true;
@@ -206,7 +206,7 @@ public final class ClientConnection extends CallConnection {
         }
         try {
             if (places.tryAcquire()) {
-                return true; // free since the first look: nothing more may come to read
+                return true; // a place was freed since the first look: perhaps nothing more comes to read
             }
             letBackgroundRead();
             return places.tryAcquire(deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE
@@ -221,7 +221,7 @@ public final class ClientConnection extends CallConnection {
         }
     }
 
-    /** No new call begins here: those that wait for a place find that out. */
+    /** No new call begins here: wakes the threads that wait for a place, which find that out. */
     private void openPlaces() {
         places.release(MOST_PLACES);
     }
@@ -242,7 +242,7 @@ public final class ClientConnection extends CallConnection {
                     lose(call, failure()); // an Error may have kept the thread that failed from that
                 } else if (reads && !waiter.isReady()) {
                     if (untilNanos != Long.MAX_VALUE && untilNanos - System.nanoTime() <= 0) {
-                        return false; // its time is over, although frames of others come
+                        return false; // the call's time is over, although frames of others come
                     }
                     letOthersCall();
                 }
@@ -268,8 +268,8 @@ public final class ClientConnection extends CallConnection {
     }
 
     /**
-     * Ends a wait. If it had the turn, hands it on to the waiter that has waited for longest and still does, else to
-     * the background thread if that is needed. If that is cut short, no thread may read: the connection ends.
+     * Ends a wait. If it had the turn, hands that to the waiter that has waited longest, else to the background thread
+     * if that is needed. If this is cut short, perhaps no thread reads: then the connection ends.
      */
     private void leaveTurn(Object who) {
         try {
@@ -290,7 +290,7 @@ public final class ClientConnection extends CallConnection {
             for (Iterator<CallStream.Waiter> all = standing.iterator(); reading == null && all.hasNext();) {
                 CallStream.Waiter waiter = all.next();
                 all.remove();
-                if (!waiter.isReady()) { // else it has been told, and leaves by itself
+                if (!waiter.isReady()) { // a ready one was told, and leaves by itself
                     reading = waiter;
                     next = waiter.thread;
                 }
@@ -326,7 +326,7 @@ public final class ClientConnection extends CallConnection {
         return true;
     }
 
-    /** Those who were answered together are likely to call again: their calls go together if the reader comes later. */
+    /** Callers that were answered together often call again at once: if the reader yields, their calls go together. */
     private void letOthersCall() {
         if (together > 1 && Thread.currentThread().isVirtual()) {
             Thread.yield(); // to behind those that were woken
@@ -343,7 +343,7 @@ public final class ClientConnection extends CallConnection {
         letBackgroundRead();
     }
 
-    /** Turns held: whether threads wait, or listen, that do not read themselves. */
+    /** Turns held: whether threads wait or listen without reading themselves. */
     private boolean needsBackground() {
         return !listened.isEmpty() || placeless > 0;
     }
@@ -354,7 +354,7 @@ public final class ClientConnection extends CallConnection {
             if (background == null) {
                 background = LibraryThreads.start("rdma-rpc-reader", this::readForListeners);
             } else if (reading == null) {
-                idle = background; // parked since it was not needed any more
+                idle = background; // it has parked, as it was not needed
             }
         }
         LockSupport.unpark(idle);
@@ -382,7 +382,7 @@ public final class ClientConnection extends CallConnection {
                 // While callers come it leaves the turn to them: their answers need no other thread then.
                 boolean quiet = watches && (reading == me ? standCount == seenStanding : readCount == seen);
                 mine = (reading == null || reading == me) && (needsBackground() || quiet);
-                handedOn = !mine && reading == me; // when it was not needed any more
+                handedOn = !mine && reading == me; // the turn was handed on while this was not needed
                 if (mine) {
                     reading = me;
                 }
@@ -407,9 +407,9 @@ public final class ClientConnection extends CallConnection {
     }
 
     /**
-     * Has a thread read from now on whenever no other does for a while, so that the end of the connection is known
-     * between calls; it is told, perhaps twice, when no new call begins here. On the thread that finds it out: it must
-     * neither block nor throw.
+     * Has a thread read from now on whenever no other does for a while, so that the end of the connection is noticed
+     * between calls. {@code told} runs, perhaps twice, when no new call begins here, on the thread that finds that out:
+     * it must neither block nor throw.
      */
     public void watch(Consumer<ClientConnection> told) {
         synchronized (turns) {
@@ -436,7 +436,7 @@ public final class ClientConnection extends CallConnection {
         leave();
     }
 
-    /** No call begins here any more, and the connection ends when those have ended that run. Idempotent. */
+    /** Begins no more calls, and ends the connection when the running ones have ended. Idempotent. */
     public void leave() {
         boolean first = !leaving;
         leaving = true;
@@ -523,13 +523,13 @@ public final class ClientConnection extends CallConnection {
         try {
             tellWatcher(); // first: a caller that hears of the end finds the state changed
         } catch (RuntimeException | Error e) {
-            thrown = e; // the calls are to hear of the end all the same
+            thrown = e; // the calls must hear of the end all the same
         }
         for (CallStream call : calls.values()) {
             try {
                 lose(call, reason);
             } catch (RuntimeException | Error e) {
-                thrown = thrown instanceof Error ? thrown : e; // the others are to hear of it as well
+                thrown = thrown instanceof Error ? thrown : e; // the other calls must hear of it as well
             }
         }
         if (thrown instanceof Error e) {
@@ -539,7 +539,7 @@ public final class ClientConnection extends CallConnection {
 
     @Override
     void neverSent(CallStream call, Frame frame) {
-        if (frame.kind == Frame.CALL && !frame.has(Frame.REPEAT)) { // a repeated one may have run before
+        if (frame.kind == Frame.CALL && !frame.has(Frame.REPEAT)) { // a repeated call may have run before
             call.end(Code.UNAVAILABLE, "the connection was lost before the call", null, Frame.NOT_BEGUN);
             over(call);
             call.signal();

@@ -25,11 +25,11 @@ public final class EndpointCarrier implements Carrier {
     private static final int SLOTS = 16;
     /** A page of payload, and the frame around it. */
     private static final int SLOT_BYTES = 4608;
-    /** As many bytes as most connections ever need to gather frames. */
+    /** Bytes to gather frames in: most connections never need more. */
     private static final int FIRST_BYTES = 256;
     private static final Duration FOR_EVER = Duration.ofNanos(Long.MAX_VALUE);
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
-    /** How long a peer may take nothing. */
+    /** How long a peer may take nothing before it is given up. */
     static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final RdmaEndpoint endpoint;
@@ -39,20 +39,20 @@ public final class EndpointCarrier implements Carrier {
     private final LocalRegion[] slots = new LocalRegion[SLOTS];
     private final Pending<?>[] pending = new Pending<?>[SLOTS];
     private int next;
-    /** The frames of the next message, as they go; guarded by batch, as where the last begins. */
+    /** The frames of the next message, encoded; guarded by batch, as is where the last begins. */
     private ByteBuffer gathered = ByteBuffer.allocate(FIRST_BYTES);
     private int last;
-    /** How many they are; written under batch, after the frame. */
+    /** How many frames these are; written under batch, after the frame. */
     private volatile int held;
     /** Held for a copy only, within sendLock or alone. */
     private final Object batch = new Object();
-    /** The rest of the message that came last; the reader only. */
+    /** The unread rest of the last message; the reader only. */
     private ByteBuffer arrived = NOTHING;
-    /** Where parts of messages go that come; null before the greetings. The reader only. */
+    /** Collects arriving parts of messages; null before the greetings. The reader only. */
     private ArrivingParts parts;
     /** Sends parts; null if the peer takes none. */
     private volatile PartSender partSender;
-    /** The last long message, and its memory while it is on its way after its sender has left; null otherwise. */
+    /** The last long message and its memory, if it is on its way and its sender has left; null otherwise. */
     private Pending<?> longPending;
     private LocalRegion longRegion;
 
@@ -66,34 +66,34 @@ public final class EndpointCarrier implements Carrier {
     }
 
     /**
-     * Frames over a connected endpoint, used for nothing else, which ends with the carrier, also if that cannot be
+     * Frames over a connected endpoint that is used for nothing else and ends with the carrier, also if that cannot be
      * made. Throws if the endpoint gives no memory.
      */
     public static EndpointCarrier over(RdmaEndpoint endpoint) throws IOException {
         try {
             return new EndpointCarrier(endpoint);
-        } catch (Throwable e) { // also of a field
+        } catch (Throwable e) { // also in a field's initializer
             LibraryThreads.close(endpoint);
             throw e;
         }
     }
 
-    /** An endpoint as this wants it. */
+    /** The settings of an endpoint for this. */
     private static RdmaEndpointBuilder builder(int maxMessage) {
         return RdmaEndpoint.builder().maxMessage((long) maxMessage + Frame.MAX_OVERHEAD)
                 .operationTimeout(Duration.ofNanos(STALL_NANOS));
     }
 
     /**
-     * Connects within a limit of more than nothing; {@code maxMessage} is of the calls' messages that come back. Throws
-     * as {@link RdmaEndpointBuilder#connect(InetSocketAddress)}.
+     * Connects within a limit of more than 0; {@code maxMessage} bounds the calls' messages that come back. Throws as
+     * {@link RdmaEndpointBuilder#connect(InetSocketAddress)}.
      */
     public static Carrier connect(InetSocketAddress server, int maxMessage, long limitNanos) throws IOException {
         return over(builder(maxMessage).connectTimeout(Duration.ofNanos(limitNanos)).connect(server));
     }
 
     /**
-     * Listens; {@code maxMessage} is of the calls' messages that come in. Throws as
+     * Listens; {@code maxMessage} bounds the calls' messages that come in. Throws as
      * {@link RdmaEndpointBuilder#listen(InetSocketAddress)}.
      */
     public static Listener listen(InetSocketAddress local, int maxMessage) throws IOException {
@@ -167,7 +167,7 @@ public final class EndpointCarrier implements Carrier {
         return goesInParts(frame, frame.size());
     }
 
-    /** The frame without its message is to be a short one. */
+    /** Whether a frame goes in parts; without its message it must be short. */
     private boolean goesInParts(Frame frame, int size) {
         return size > PartSender.PIECE_BYTES && partSender != null && frame.message != null
                 && size - frame.message.length <= SLOT_BYTES;
@@ -187,7 +187,7 @@ public final class EndpointCarrier implements Carrier {
                 deadlineNanos);
     }
 
-    /** Frames of other calls may be lost: a thread with stack to spare ends the connection. */
+    /** Ends the connection, as frames of other calls may be lost; on a thread with stack to spare. */
     private void spoil() {
         LibraryThreads.start("rdma-rpc-end", LibraryThreads.insisting(endpoint::close, LibraryThreads::report));
     }
@@ -219,7 +219,7 @@ public final class EndpointCarrier implements Carrier {
         }
     }
 
-    /** Puts a frame behind those that go next, if it has room in the same message. */
+    /** Adds a frame to the next message, if it has room there. */
     private boolean gather(Frame frame, int size) {
         synchronized (batch) {
             int at = gathered.position();
@@ -271,7 +271,7 @@ public final class EndpointCarrier implements Carrier {
         return over;
     }
 
-    /** sendLock held: waits until the message that had the next slot before is with the peer. */
+    /** sendLock held: waits until the peer has the message that last used the next slot. */
     private void awaitSlot(long deadlineNanos) throws IOException {
         if (pending[next] != null) {
             await(pending[next], deadlineNanos);
@@ -324,7 +324,7 @@ public final class EndpointCarrier implements Carrier {
         }
     }
 
-    /** Waits until the message is with the peer, or the deadline is over: then the next long one waits for that. */
+    /** Sends, and waits until the peer has the message or the deadline is over: then the next long one waits for it. */
     private void sendLong(Frame frame, int size, long deadlineNanos) throws IOException {
         if (longRegion != null) {
             await(longPending, deadlineNanos);
@@ -361,7 +361,7 @@ public final class EndpointCarrier implements Carrier {
                 } catch (SocketTimeoutException e) {
                     return false;
                 } catch (InterruptedIOException e) {
-                    interrupted |= Thread.interrupted(); // it has begun, and has to be whole
+                    interrupted |= Thread.interrupted(); // the message has begun, and has to become whole
                 }
             }
         } finally {
@@ -422,7 +422,7 @@ public final class EndpointCarrier implements Carrier {
         }
         Frame frame = Frame.decodeNext(arrived);
         if (!arrived.hasRemaining()) {
-            arrived = NOTHING; // it may have been long
+            arrived = NOTHING; // frees it: it may be long
         }
         if (parts != null) {
             if (frame.has(Frame.IN_PARTS)) {
@@ -450,14 +450,14 @@ public final class EndpointCarrier implements Carrier {
         return endpoint.remoteAddress();
     }
 
-    /** Over shared memory the peer's user, which the kernel names: the peer names its address itself. */
+    /** Over shared memory the peer's user, by the kernel's word: the peer names its address itself. */
     @Override
     public Object countedAs() {
         OptionalInt user = endpoint.peerUser();
         return user.isPresent() ? user : Shares.address(remoteAddress());
     }
 
-    /** Held frames go before, if there is room: an answer that was the last, perhaps. */
+    /** First sends held frames, if there is room: perhaps the last answer. */
     @Override
     public void close() {
         try {

@@ -9,25 +9,26 @@ import java.util.Map;
  * that run, the answers that it has not acknowledged, and a floor below which nothing is remembered. A forgotten call
  * is never run again, whatever the reason: its number is not above the floor.
  *
- * <p>An answer is kept until its client says that it has it, and without that for the time to keep; the client's own
- * answers alone, beyond its share of all bytes, end it sooner. Then it may be forgotten: at once if its client has no
- * connection, else when bytes run out. Clients without a connection go when bytes run out, those first that are gone
- * for longest. If all is younger, and bytes have run out twice, new numbered calls are refused: that breaks no promise.
+ * <p>An answer is kept until its client says that it has it, else for the time to keep; only answers of the same
+ * client, beyond its share of all bytes, end that sooner. Then it may be forgotten: at once if its client has no
+ * connection, else when bytes run out. Clients without a connection are forgotten when bytes run out, those first that
+ * have been gone for longest. If all is younger, and bytes have run out twice, new numbered calls are refused: that
+ * breaks no promise.
  */
 final class ResponseCache {
-    /** The weight of a call without an answer, and of all that is beside an answer. */
+    /** The bytes that a call counts beside its answer. */
     private static final int ENTRY_BYTES = 256;
-    /** No client has more than this part of all. */
+    /** The most that one client may have of all bytes: one part in this many. */
     private static final int SHARE = 8;
-    /** All are looked through so often in the time that answers are kept. */
+    /** How often all are looked through within the time that answers are kept. */
     private static final int LOOKS = 64;
 
     private final long maxBytes;
     private final long keepNanos;
-    /** By the identity, those longest without a connection first; guarded by this, as all that it leads to. */
+    /** By their identity, those longest without a connection first; guarded by this, as is all that it leads to. */
     private final Map<String, Client> clients = new LinkedHashMap<>(16, 0.75f, true);
     private long bytes;
-    /** When all were looked through. */
+    /** When all were last looked through. */
     private long lookedNanos = System.nanoTime();
 
     /** One client. */
@@ -106,13 +107,13 @@ final class ResponseCache {
             Client client = all.next();
             if (client.connections == 0 && (now - client.leftNanos >= keepNanos || bytes > maxBytes)) {
                 bytes -= client.clientBytes + ENTRY_BYTES;
-                client.forgotten = true; // those that run go on
+                client.forgotten = true; // running calls go on
                 all.remove();
             }
         }
     }
 
-    /** Looks a call up, which is remembered from now on. */
+    /** Looks a call up, and remembers it from now on. */
     synchronized Finding find(Client client, Frame call, ServerConnection connection) {
         acknowledge(client, call.answered);
         Entry entry = client.calls.get(call.number);
@@ -130,7 +131,7 @@ final class ResponseCache {
         entry = new Entry(client, call.number);
         entry.connection = connection;
         entry.callId = call.call;
-        Finding found = new Finding(Verdict.RUN, entry, null); // before the call is remembered: then it has to be ended
+        Finding found = new Finding(Verdict.RUN, entry, null); // first: a remembered call has to be ended
         client.calls.put(call.number, entry);
         weigh(client, ENTRY_BYTES);
         return found;
@@ -152,7 +153,7 @@ final class ResponseCache {
                 weigh(client, -entry.weight);
                 all.remove();
             } else if (entry.number >= answered) {
-                break; // numbers come about in order
+                break; // numbers come roughly in order
             }
         }
         client.floor = Math.max(client.floor, answered - 1);
@@ -163,7 +164,7 @@ final class ResponseCache {
 
     /** A call has its answer. */
     synchronized Address answered(Entry entry, Frame answer) {
-        if (entry.answer != null) { // an Error has cut short what followed
+        if (entry.answer != null) { // an Error has cut the rest short
             return new Address(entry.connection, entry.callId);
         }
         Client client = entry.client;
@@ -193,11 +194,11 @@ final class ResponseCache {
         }
     }
 
-    /** Bytes have run out: forgets what has been kept for its time, of clients that have a connection as well. */
+    /** Bytes have run out: forgets what was kept for its time, also of clients with a connection. */
     private void forgetOld() {
         long now = System.nanoTime();
         if (now - lookedNanos < keepNanos / LOOKS) {
-            return; // that would find little more than the last time
+            return; // it would find little more than the last time
         }
         lookedNanos = now;
         for (Client client : clients.values()) {

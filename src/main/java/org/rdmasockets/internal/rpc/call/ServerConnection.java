@@ -12,20 +12,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.log.Log;
 
-/** A server's end. One virtual thread reads; it runs quick methods, and before others starts its successor. */
+/** A server's end. One virtual thread reads. It runs quick methods; before a slow one it starts its successor. */
 final class ServerConnection extends CallConnection {
     private static final Log LOG = new Log(ServerConnection.class);
     /** A method is quick if it takes no longer. */
     private static final long QUICK_NANOS = 50_000;
 
-    /** Of so many calls, the answers may go together. */
+    /** Most calls whose answers go together. */
     private static final int MOST_HELD = 64;
 
     /** The reader reads. */
     private static final int READS = 0;
     /** The reader runs a method. */
     private static final int RUNS = 1;
-    /** No turn. */
+    /** Stands for no turn. */
     private static final long NOBODY = -1;
     /** How long a server that shuts down waits for clients to hear of it. */
     private static final Duration GRACE = Duration.ofMillis(500);
@@ -35,33 +35,33 @@ final class ServerConnection extends CallConnection {
     volatile Shares.AddressPart<ServerConnection> part;
     private ResponseCache.Client client;
     private final Runnable forgetting = this::endForgotten;
-    /** When it began, by {@code System.nanoTime}: of two connections of a client the younger one is its present one. */
+    /** When it began, by {@code System.nanoTime}: of two connections of a client the younger counts. */
     final long beganNanos = System.nanoTime();
     /**
-     * READS or RUNS in the lowest bit, above it a count of readers and runs: a thread that finds another count is not
-     * the reader any more.
+     * READS or RUNS in the lowest bit, above it a count of readers and runs: a thread that finds another count is no
+     * longer the reader.
      */
     private final AtomicLong reader = new AtomicLong();
     /** The method that the reader runs; written before RUNS. */
     private CallMethod.Unary running;
-    /** The state at the last look, and since when by count of looks; timer's thread only. */
+    /** The state at the last look, and for how many looks it has lasted; the timer's thread only. */
     private long lookedAt;
     private volatile Thread readerThread;
-    /** Since when answers are held, or before that; the reader only. */
+    /** When the first held answer came, or earlier; the reader only. */
     private long heldSince;
-    /** Ends of calls that wait until the client takes them. */
+    /** Ends of calls that wait for the client to take them. */
     private final AtomicInteger late = new AtomicInteger();
     /** Calls that have not ended. */
     private final AtomicInteger calling = new AtomicInteger();
-    /** Calls that have a place: those, and others whose method has not returned yet. */
+    /** Calls that have a place: also those that ended, but whose method has not returned. */
     private final AtomicInteger placed = new AtomicInteger();
     /** Racy, but benign: the number of the call that came last. */
     private int lastCall;
-    /** Waits for the end of a connection that must not become old; null for others. */
+    /** The thread that ends this connection when it is too old; null if it may be of any age. */
     private volatile Thread ager;
     private volatile boolean greeted;
     private volatile boolean leaving;
-    /** Whether calls are refused because of that: the client has been told, so that it makes them elsewhere. */
+    /** Whether calls are refused because of the age: the client was told, so that it makes them elsewhere. */
     private volatile boolean refuses;
     private volatile boolean graceOver;
 
@@ -144,7 +144,7 @@ final class ServerConnection extends CallConnection {
                 try {
                     frame = receive(Long.MAX_VALUE, MOST_HELD);
                 } catch (InterruptedIOException e) {
-                    Thread.interrupted(); // it was meant for a call that has ended
+                    Thread.interrupted(); // the interrupt was meant for a call that has ended
                 }
                 if (frame != null && frame.kind == Frame.CALL) {
                     mine = call(frame, mine);
@@ -261,7 +261,7 @@ final class ServerConnection extends CallConnection {
             Frame refusal = refusal(call, left ? Code.UNAVAILABLE : Code.RESOURCE_EXHAUSTED, why, Frame.NOT_BEGUN);
             if (call.remembered == null) {
                 reply(refusal);
-            } else { // the same to clients that repeat it: it must not run for one of them
+            } else { // repeated calls get the same refusal: the call must not run for one of them
                 ResponseCache.Address to = server.memory.answered(call.remembered, refusal);
                 to.connection().answer(to.callId(), refusal);
             }
@@ -287,7 +287,7 @@ final class ServerConnection extends CallConnection {
         if (frame.has(Frame.LAST)) {
             call.inputArrived();
         }
-        if (failure() != null) { // meanwhile, and without a look at this call
+        if (failure() != null) { // the connection failed meanwhile, without a look at this call
             clientGone(call);
             if (client != null) {
                 endForgotten();
@@ -296,12 +296,12 @@ final class ServerConnection extends CallConnection {
         return true;
     }
 
-    /** Says what there is no room for; null if the server has taken the call. */
+    /** Why there is no room for a call; null if the server has taken it. */
     private String lackFor(CallStream call) {
         if (call.remembered != null && !server.memory.hasRoom(client)) {
             return "too many answers that this client has not acknowledged";
         }
-        if (late.get() >= 2L * server.settings.maxCallsPerConnection()) { // some may be here, and not counted off yet
+        if (late.get() >= 2L * server.settings.maxCallsPerConnection()) { // some may be taken, and not counted off yet
             return "the client has not taken " + late.get() + " answers";
         }
         return server.admit(this, placed.get());
@@ -351,7 +351,7 @@ final class ServerConnection extends CallConnection {
         };
     }
 
-    /** The reader runs a method, and may find that it is not the reader any more. */
+    /** The reader runs a method, after which it may no longer be the reader. */
     private long runHere(CallMethod.Unary unary, CallStream call, long turn) {
         running = unary;
         reader.set(turn | RUNS);
@@ -463,9 +463,9 @@ final class ServerConnection extends CallConnection {
     }
 
     /**
-     * Sends the end of a call. A long one goes in parts, which take their time, as one that finds no room. The reader
-     * waits for room only for clients that take nothing and have more calls than they may; others may be sending
-     * calls. Answers that wait count as held; a client that lets too many wait has no further call.
+     * Sends the end of a call. If it is long, it goes in parts, and later; so does one that finds no room. The reader
+     * waits for room only for a client that takes nothing and has more calls than it may: others may be sending calls.
+     * Answers that wait count as held; a client that lets too many wait gets no further call.
      */
     private void reply(Frame frame) {
         if (!carrier().goesInParts(frame) && sendOrFail(frame, null, System.nanoTime())) {
@@ -544,7 +544,7 @@ final class ServerConnection extends CallConnection {
             endForgotten();
         }
         server.gone(this);
-        if (client != null) { // at last, as all before is done again after an Error
+        if (client != null) { // last: after an Error all before this is done again
             server.memory.leave(client);
         }
     }
@@ -555,7 +555,7 @@ final class ServerConnection extends CallConnection {
         }
     }
 
-    /** Ends calls whose client might have come back for their answers, when it is forgotten. */
+    /** When the client is forgotten, ends calls for whose answers it might have come back. */
     private void endForgotten() {
         long left = calls.isEmpty() ? Long.MAX_VALUE : server.memory.keepsFor(client);
         if (left > Long.MAX_VALUE / 2) {
@@ -565,11 +565,11 @@ final class ServerConnection extends CallConnection {
             start("rdma-rpc-end", () -> calls.values().forEach(call -> call.finish(Code.CANCELLED, "the client is gone",
                     null, null)));
         }
-        // Also then: an Error may have kept calls from their end.
+        // Also if it was forgotten before: an Error may have kept calls from their end.
         CallTimer.at(System.nanoTime() + Math.max(left, HELLO_NANOS / 10), () -> LibraryThreads.insist(forgetting));
     }
 
-    /** No new calls; the connection ends when those that run have. */
+    /** Takes no new calls; the connection ends when those that run have ended. */
     void leave() {
         if (leaving) {
             return;
@@ -585,7 +585,7 @@ final class ServerConnection extends CallConnection {
                 try {
                     Thread.sleep(GRACE);
                 } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt(); // no thread interrupts this one
+                    Thread.currentThread().interrupt(); // does not happen: no thread interrupts this one
                 }
                 endGrace();
             });

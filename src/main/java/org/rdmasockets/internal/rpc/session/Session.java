@@ -10,21 +10,21 @@ import org.rdmasockets.internal.lock.Losses;
  * that carry data have numbers. A number modulo {@link #WINDOW} is its slot, for the sender and for the receiver.
  */
 final class Session {
-    /** So many numbers may be on their way at once. */
+    /** Most numbers that may be on their way at once. */
     static final int WINDOW = 64;
     private static final int SLOT = WINDOW - 1;
-    /** A packet counts as lost once one has come that was sent so many transmissions later. */
+    /** A packet counts as lost once another has come that was sent this many transmissions later. */
     private static final int REORDERED = 3;
     private static final long MILLI = 1_000_000;
     private static final long FIRST_TIMEOUT = 100 * MILLI;
     private static final long LEAST_TIMEOUT = 2 * MILLI;
     private static final long MOST_TIMEOUT = 1000 * MILLI;
-    /** After so much silence the peer is asked for a sign of life. */
+    /** The silence after which the peer is asked for a sign of life. */
     private static final long KEEPALIVE = 5_000 * MILLI;
-    /** A peer that says nothing for so long, though asked, is gone. */
+    /** The silence after which a peer that was asked counts as gone. */
     private static final long DEAD = 20_000 * MILLI;
     private static final int LEAST_CONGESTION = 2;
-    /** An acknowledgement goes out at the second packet, or so long after the first. */
+    /** An acknowledgement goes out at the second packet, or this long after the first. */
     private static final long DELAY = MILLI / 4;
 
     /** The identifiers of this end and of the other one. */
@@ -48,7 +48,7 @@ final class Session {
     private final int[] flags = new int[WINDOW];
     /** The order of the last transmission of each slot. */
     private final long[] orders = new long[WINDOW];
-    /** Slots that the peer has, and those that count as lost and are to be sent again: a bit each. */
+    /** Slots that the peer has, and those that count as lost and have to be sent again: a bit each. */
     private long acked;
     private long lost;
     private long firstUnacked;
@@ -56,10 +56,10 @@ final class Session {
     private long nextOrder;
     /** The peer takes numbers below this. */
     private long limit = WINDOW;
-    /** The congestion window, in packets, and up to where it grows with each packet that came (RFC 9002). */
+    /** The congestion window, in packets, and the limit up to which it grows with each packet that came (RFC 9002). */
     private double congestion = 10;
     private double threshold = Double.MAX_VALUE;
-    /** The window was reduced already for losses of transmissions before this order. */
+    /** The window was already reduced for lost transmissions before this order. */
     private long recovery;
     /** Packets that were sent and neither came nor count as lost. */
     private int inFlight;
@@ -88,7 +88,7 @@ final class Session {
     private byte[] assembly;
     private int assembled;
     private boolean finArrived;
-    /** When the peer sent the last packet of data, or PING, by its clock: goes back with the next packet. */
+    /** When the peer sent the last packet of data, or PING, by its clock: the next packet returns it. */
     private int lastSentMicros;
     /** Packets of data since the last packet to the peer, each of which acknowledges. */
     private int unanswered;
@@ -105,8 +105,8 @@ final class Session {
     private String failure;
 
     /**
-     * A session that sends packets with so many bytes, takes messages of up to {@code maxMessage}, and holds
-     * {@code maxWaitingBytes} of untaken ones, one message more.
+     * A session that sends {@code payloadBytes} in each packet, takes messages of up to {@code maxMessage}, and holds
+     * {@code maxWaitingBytes} of untaken messages, plus one.
      */
     Session(long own, long peer, int payloadBytes, int maxMessage, int maxWaitingBytes, long now) {
         this.own = own;
@@ -123,7 +123,7 @@ final class Session {
         return failure;
     }
 
-    /** Fails if the peer has been silent for too long, as seen by a process that slept, too. */
+    /** Fails if the peer has been silent for too long, even if it is this process that slept. */
     void expire(long now) {
         if (now - heardAt >= DEAD) {
             fail("the peer has said nothing for " + DEAD / MILLI / 1000 + " s");
@@ -225,7 +225,7 @@ final class Session {
         long beyond = packet.acknowledged + Long.SIZE - Long.numberOfLeadingZeros(packet.selective);
         if (packet.acknowledged < 0 || packet.acknowledged > nextNumber || packet.room < 0 || packet.room > WINDOW
                 || beyond > nextNumber) {
-            return; // no honest peer has seen what was not sent
+            return; // no honest peer acknowledges what was not sent
         }
         heardAt = now;
         acknowledged(packet, now);
@@ -244,7 +244,7 @@ final class Session {
         }
         long ahead = packet.number - expected;
         if (ahead < 0 || ahead >= WINDOW || ahead > 0 && (arrivedBits & 1L << ahead) != 0) {
-            answerAt = Long.MIN_VALUE; // the peer has not heard that it is here
+            answerAt = Long.MIN_VALUE; // the peer does not know that the packet is here
             return;
         }
         if (packet.payload.remaining() > Packet.MOST_PAYLOAD) {
@@ -362,7 +362,7 @@ final class Session {
         timeout = Math.clamp(smoothed + 4 * variation + DELAY, LEAST_TIMEOUT, MOST_TIMEOUT);
     }
 
-    /** Counts packets as lost that were sent well before one that has come. */
+    /** Counts packets as lost that were sent long before one that has come. */
     private void findLost(long newest) {
         for (long number = firstUnacked; number < nextNumber; number++) {
             int slot = (int) number & SLOT;
@@ -413,7 +413,7 @@ final class Session {
             return true;
         }
         if (isBlocked() && timer == Long.MAX_VALUE) {
-            timer = now + timeout; // the word that there is room may be lost
+            timer = now + timeout; // the message that there is room may be lost
         }
         return false;
     }
@@ -451,7 +451,7 @@ final class Session {
         return number;
     }
 
-    /** Gives the next piece a number; false if there is none, or it may not be sent. */
+    /** Gives the next piece a number; false if there is no piece, or it may not be sent yet. */
     private boolean fillSlot() {
         if (nextNumber >= limit || nextNumber - firstUnacked >= WINDOW || messages.isEmpty() && finQueued == finSent) {
             return false;

@@ -35,11 +35,11 @@ import org.rdmasockets.internal.rpc.call.Shares;
 
 /**
  * All sessions of one datagram socket: a server's, or the one of a client. One virtual thread reads for all, another
- * sees to deadlines; senders send for themselves. A stranger's packet costs no more than the look at it.
+ * keeps deadlines; senders send for themselves. A stranger's packet costs no more than a look at it.
  *
- * <p>Untaken data, mostly messages that are not whole, is bounded for all sessions together. Beyond that the session
- * that has waited longest for a whole message is served alone, of the others only messages of one packet; their other
- * packets count as lost. One that holds room for too long meanwhile is ended.
+ * <p>Untaken data, mostly messages that are not whole, is bounded for all sessions together. Beyond that only the
+ * session that has waited longest for a whole message is served in full; the others get messages of one packet, and
+ * their other packets count as lost. A session that holds room for too long meanwhile is ended.
  */
 public final class SessionHub {
     /** The payload of a packet over RoCE with the least MTU of an Ethernet, with its header there and for IPv6. */
@@ -48,7 +48,7 @@ public final class SessionHub {
     private static final int COOKIE_BYTES = 40;
     private static final long COOKIE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
-    /** A session that no client has shown it knows ends after so long. */
+    /** How long a session lasts that its client has not confirmed. */
     private static final long UNCONFIRMED_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final int MAX_UNCONFIRMED = 1024;
     private static final int MAX_SESSIONS = 8192;
@@ -56,31 +56,31 @@ public final class SessionHub {
     private static final long QUEUED_BYTES = 256 << 10;
     private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final long LEAST_PARK = 200_000;
-    /** The timer knows the sessions that are due in so short a time, and looks at all only when others are. */
+    /** The timer lists the sessions that are due within this time; it looks at all only when others are due. */
     private static final long SOON_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    /** A socket from which nothing but failures come for so long is given up. */
+    /** How long a socket may bring nothing but failures before it is given up. */
     private static final long FAILING_NANOS = TimeUnit.SECONDS.toNanos(5);
-    /** All sessions may hold this at least. */
+    /** The least that all sessions together may hold, in bytes. */
     private static final long HELD_BYTES = 64L << 20;
     /** Likewise, in messages of the longest kind. */
     private static final int HELD_MESSAGES = 16;
-    /** How long a session may hold what others need before its message is whole. */
+    /** How long a session may hold room that others need before its message is whole. */
     private static final long HOLD_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-    /** If no sign of life comes in so long, a client looks whether a program has the server's port yet. */
+    /** After so long without a sign of life, a client looks whether a program still has the server's port. */
     private static final int OVERDUE_MILLIS = 100;
-    /** A client asks a silent server for one after so long, and after twice as long each time up to the longest. */
+    /** When a client first asks a silent server for a sign of life; each pause is twice the last, up to the longest. */
     private static final long LEAST_QUIET = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long MOST_QUIET = TimeUnit.SECONDS.toNanos(1);
 
-    /** No channel: that would be closed by an interrupt of any thread that sends. */
+    /** Not a channel: an interrupt of any thread that sends would close that. */
     private final DatagramSocket socket;
-    /** Of a packet that is sent here. */
+    /** Most bytes of payload in a packet that is sent here. */
     private final int payloadBytes;
     private final boolean server;
     private final int maxMessage;
     private final long maxHeld;
-    /** How the last packet came or went when that was asked. */
+    /** The transport of the last packet when it was last asked for. */
     private volatile String lastTransport = Transport.UDP.name();
     private final SecureRandom random = new SecureRandom();
     private final Mac mac;
@@ -93,23 +93,23 @@ public final class SessionHub {
     private final Packet in = new Packet();
     private final Packet reply = new Packet();
     private final ByteBuffer out = ByteBuffer.allocate(PACKET_BYTES);
-    /** Those of a server by the address that they come from; newcomers until a packet has come. Null at a client. */
+    /** A server's sessions by their address; newcomers until a packet has come. Null at a client. */
     private final Shares<SessionCarrier> shares;
     private boolean listening;
     private boolean closed;
     /** Why nothing is received any more. */
     private String reason = "the socket is closed";
     private volatile long dropped;
-    /** Memory that the untaken data of all sessions takes, in bytes. */
+    /** Memory for the untaken data of all sessions, in bytes. */
     private long held;
-    /** The session that has waited longest for a message to be whole; null if that is to be found out. */
+    /** The session that has waited longest for a whole message; null if it has to be looked for. */
     private SessionCarrier oldest;
     /** When the timer looks next; written under lock. */
     private volatile long wakeAt = Long.MAX_VALUE;
     /** Sessions that the timer looks at whenever it looks; all others are due at this time at the earliest. */
     private SessionCarrier soon;
     private long lookAt = Long.MAX_VALUE;
-    /** How often a session's time was looked at. */
+    /** How often the time of a session was looked at. */
     private long looks;
     private final Thread timer;
 
@@ -120,7 +120,7 @@ public final class SessionHub {
         boolean rdma = socket instanceof RdmaDatagramSocket;
         payloadBytes = rdma ? SHORT_PAYLOAD : Packet.MOST_PAYLOAD;
         if (rdma) {
-            socket.setOption(DatagramWays.NEVER_WAITS, true); // a sender holds the lock of all sessions
+            socket.setOption(DatagramWays.NEVER_WAITS, true); // senders have the lock of all sessions
         }
         this.server = server;
         this.maxMessage = maxMessage + Frame.MAX_OVERHEAD;
@@ -140,7 +140,7 @@ public final class SessionHub {
                 LibraryThreads.insisting(loop, LibraryThreads::report));
     }
 
-    /** Listens by a bound socket that is used for nothing else and ends with this; no longer message comes in. */
+    /** Listens by a bound socket that is used for nothing else and ends with this; longer messages are refused. */
     public static Carrier.Listener listen(DatagramSocket socket, int maxMessage) throws IOException {
         return listen(socket, maxMessage, Math.max(HELD_BYTES, (long) HELD_MESSAGES * maxMessage));
     }
@@ -225,8 +225,8 @@ public final class SessionHub {
     }
 
     /**
-     * Connects by a bound socket that is used for nothing else and ends with this; no longer message of a call comes
-     * back. Throws {@code ConnectException} if no server answers in time, at once if no program has its port.
+     * Connects by a bound socket that is used for nothing else and ends with this; longer messages of a call are
+     * refused. Throws {@code ConnectException} if no server answers in time, at once if no program has its port.
      */
     public static Carrier connect(DatagramSocket socket, InetSocketAddress to, int maxMessage, long limitNanos)
             throws IOException {
@@ -234,7 +234,7 @@ public final class SessionHub {
         try {
             SessionHub hub = new SessionHub(socket, false, maxMessage, Long.MAX_VALUE);
             if (socket instanceof RdmaDatagramSocket) {
-                socket.connect(to); // so that it hears of the end of the server's process
+                socket.connect(to); // so it hears of the end of the server's process
             }
             SessionCarrier carrier = hub.greet(to, System.nanoTime() + Math.min(limitNanos, STALL_NANOS));
             hub.start();
@@ -317,9 +317,9 @@ public final class SessionHub {
     }
 
     /**
-     * Whether the kernel of the server's host says that no program has its port. A socket of its own asks by a first
-     * packet, which a server answers and does not remember; a stranger would have to guess that socket's port to lie.
-     * False where shared memory leads to the server: its port may be one of another network then.
+     * Whether the kernel of the server's host says that no program has its port. A new socket asks by a first packet,
+     * which a server answers and does not remember; to lie, a stranger would have to guess that socket's port. False
+     * where shared memory leads to the server: then its port may be one of another network.
      */
     private boolean isRefused(InetSocketAddress to) {
         if (transport().equals(Transport.SHARED_MEMORY.name())) {
@@ -340,11 +340,11 @@ public final class SessionHub {
         } catch (PortUnreachableException e) {
             return true;
         } catch (IOException | RuntimeException e) {
-            return false; // it is silent, or cannot be asked
+            return false; // the host is silent, or cannot be asked
         }
     }
 
-    /** A client's session has had no sign of life. */
+    /** Ends a client's session without a sign of life, if no program has the server's port any more. */
     private void look(SessionCarrier one) {
         if (isRefused(one.address) && isRefused(one.address)) { // one answer may be forged
             lock.lock();
@@ -375,7 +375,7 @@ public final class SessionHub {
 
     // Packets in.
 
-    /** The thread that receives; its parts were made before it started, for an Error may come at any time. */
+    /** The thread that receives; its parts are made before it starts, as an Error may come at any time. */
     private final class Reader implements Runnable {
         private final ByteBuffer buffer = ByteBuffer.allocate(PACKET_BYTES);
         private final DatagramPacket packet = new DatagramPacket(buffer.array(), buffer.capacity());
@@ -411,7 +411,7 @@ public final class SessionHub {
                         return;
                     }
                     if (e instanceof PortUnreachableException && socket instanceof RdmaDatagramSocket) {
-                        giveUp(e); // that is no word of the network, which a stranger could have forged
+                        giveUp(e); // not from the network, where a stranger could have forged it
                         return;
                     }
                     long now = System.nanoTime();
@@ -421,7 +421,7 @@ public final class SessionHub {
                         giveUp(e);
                         return;
                     }
-                    // A passing want of memory.
+                    // Memory may be back soon.
                     LockSupport.parkNanos(Math.max(LEAST_PARK, (now - failingSince) / 8));
                 }
             }
@@ -501,7 +501,7 @@ public final class SessionHub {
         carrier.confirmed = true;
     }
 
-    /** The session that has waited longest for a message to be whole, and may go on; lock held. */
+    /** The session that has waited longest for a whole message, and may go on; lock held. */
     private SessionCarrier oldest(long now) {
         while (true) {
             if (oldest == null) {
@@ -549,7 +549,7 @@ public final class SessionHub {
         if (carrier == null) {
             Object address = Shares.address(from);
             SessionCarrier leaves = shares.excess(address);
-            if (leaves != null) { // an honest client confirms at once, a flood does not
+            if (leaves != null) { // honest clients confirm at once, a flood does not
                 leaves.session.fail("no client has confirmed it, and others need the room");
                 leaves.pump(now);
                 dropped++;
@@ -563,7 +563,7 @@ public final class SessionHub {
         answerStranger(Packet.OPENED, client, carrier.session.own, new byte[0], from);
     }
 
-    /** Makes a session that its client has yet to confirm; nothing is left of one that cannot be made. */
+    /** Makes a session that its client still has to confirm; nothing is left of one that cannot be made. */
     private SessionCarrier begin(Origin origin, Object address, long now) {
         long own = random.nextLong();
         while (sessions.containsKey(own)) {
@@ -590,7 +590,7 @@ public final class SessionHub {
         return carrier;
     }
 
-    /** The time, and what only this hub can make of address, client and time. */
+    /** The time, and a code of address, client and time that only this hub can make. */
     private byte[] cookie(InetSocketAddress from, long client, long time) {
         byte[] address = from.getAddress().getAddress();
         mac.update(ByteBuffer.allocate(address.length + 20).put(address).putInt(from.getPort()).putLong(client)
@@ -637,7 +637,7 @@ public final class SessionHub {
                 }
             } catch (RuntimeException | Error e) {
                 lookAt = Long.MIN_VALUE;
-                next = System.nanoTime() + LEAST_PARK; // no memory, perhaps: again
+                next = System.nanoTime() + LEAST_PARK; // perhaps no memory: again
                 wakeAt = next;
             } finally {
                 lock.unlock();
@@ -650,7 +650,7 @@ public final class SessionHub {
         }
     }
 
-    /** Sees to the sessions whose time has come, and gives when to do so again; lock held. */
+    /** Serves the sessions whose time has come; returns when to do so again; lock held. */
     private long serveDue(long now) {
         if (lookAt <= now) {
             soon = null;
@@ -679,7 +679,7 @@ public final class SessionHub {
         return next;
     }
 
-    /** Puts a session among those that are due soon, or has all looked at by its time; lock held. */
+    /** Lists a session as due soon, or has all looked at by its time; lock held. */
     private void enter(SessionCarrier one, long soonUntil) {
         looks++;
         long at = one.deadline();
@@ -692,7 +692,7 @@ public final class SessionHub {
         }
     }
 
-    /** Has a session seen to at its time, which may have changed; lock held. */
+    /** Has a session served at its time, which may have changed; lock held. */
     private void schedule(SessionCarrier one) {
         long at = one.deadline();
         if (at < lookAt) {
@@ -765,11 +765,11 @@ public final class SessionHub {
         private boolean confirmed;
         private boolean closing;
         private boolean ended;
-        /** Its part of what all hold, and since when no message has become whole, or was taken. */
+        /** Its part of {@link SessionHub#held}, and since when no message has become whole or was taken. */
         private long holds;
         private long heldSince;
         private long progress;
-        /** When it is removed whatever has come, MAX_VALUE for never. */
+        /** When it is removed in any case, MAX_VALUE for never. */
         private long endsAt = Long.MAX_VALUE;
         /** It was removed. */
         private boolean gone;
@@ -778,7 +778,7 @@ public final class SessionHub {
         private SessionCarrier nextSoon;
         /** The thread that receives, or the next one, gets a {@code SocketTimeoutException}. */
         private boolean wakeup;
-        /** A client: when it asks for a sign of life, and when it looks for one in vain; MAX_VALUE for never. */
+        /** At a client: when it asks for a sign of life, and when it stops waiting for that; MAX_VALUE for never. */
         private long askAt = Long.MAX_VALUE;
         private long overdueAt = Long.MAX_VALUE;
         private long quietNanos = LEAST_QUIET;
@@ -803,8 +803,8 @@ public final class SessionHub {
         }
 
         /**
-         * A client, before it sends what is to be sent: asks a silent server whether it is there. True if the server
-         * has not answered in time, so that the caller is to look for it afterwards.
+         * A client, before it sends: asks a silent server whether it is there. True if the server has not answered in
+         * time: then the caller looks for it afterwards.
          */
         private boolean ask(long now) {
             boolean asks = askAt <= now;
@@ -820,7 +820,7 @@ public final class SessionHub {
             if (overdueAt <= now) {
                 overdueAt = now + quietNanos;
                 quietNanos = Math.min(2 * quietNanos, MOST_QUIET);
-                session.ask(); // where shared memory led to the server, this goes over UDP once that has ended
+                session.ask(); // goes over UDP once shared memory to the server has ended
                 return true;
             }
             return false;
@@ -842,7 +842,7 @@ public final class SessionHub {
             }
         }
 
-        /** Sends what is to be sent now; lock held. */
+        /** Sends what is due; lock held. */
         private void pump(long now) {
             boolean looks = !server && !gone && ask(now);
             while (session.next(out, now)) {
@@ -852,7 +852,7 @@ public final class SessionHub {
                     dropped++; // as if the network had lost it
                 }
             }
-            if (looks) { // now that the question has gone, and shows over what
+            if (looks) { // only now: the question has gone, and shows the transport
                 LibraryThreads.start("rdma-rpc-session-look", () -> look(this));
             }
             boolean over = session.failure() != null || endsAt != Long.MAX_VALUE && !(confirmed && !closing)

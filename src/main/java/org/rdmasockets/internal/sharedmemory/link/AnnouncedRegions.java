@@ -10,15 +10,15 @@ import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
- * The regions that this side announced on a link, and packets about them that the socket had no room for. While there
- * are such packets, the ring is held up, so that no entry overtakes the announcement of the memory it talks about.
+ * The regions that this side announced on a link, and packets about them for which the socket had no room. While there
+ * are such packets, the ring is held up, so that no entry overtakes the announcement of its memory.
  */
 final class AnnouncedRegions {
     private static final int AGAIN = Errno.EAGAIN.number();
 
     /**
-     * A packet about a region that has to wait; to announce, it has entered the region. Its key is made once. The
-     * region is null if it is the peer's.
+     * A packet about a region that has to wait; an announcement has entered its region. The key is an object, so it is
+     * made once. The region is null if it is the peer's.
      */
     private record Waiting(int type, Integer key, SharedRegion region, long accessBits, long tag) {}
 
@@ -33,7 +33,7 @@ final class AnnouncedRegions {
     private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
     /** Made with the first announcement; guarded by lock. */
     private PacketBuffer buffer;
-    /** Whether {@link #waiting} has something, so that the ring has to wait; changed under lock, read by producers. */
+    /** Whether packets wait, and so must the ring; changed under lock, read by producers. */
     volatile boolean heldUp;
 
     AnnouncedRegions(Link link, PacketSocket socket) {
@@ -70,7 +70,7 @@ final class AnnouncedRegions {
         }
     }
 
-    /** Notes that a region, which is entered, is about to be announced: all of it, or nothing. */
+    /** Notes that a region, which is entered, is about to be announced; changes nothing if it throws. */
     private void add(Waiting packet) throws VerbsException {
         try {
             buffer = buffer == null ? new PacketBuffer() : buffer;
@@ -108,7 +108,7 @@ final class AnnouncedRegions {
         }
     }
 
-    /** Tells the peer that a slab of its is of no use here. */
+    /** Tells the peer that one of its slabs cannot be used here. */
     void refuse(int remoteKey) {
         lock.lock();
         try {
@@ -154,7 +154,7 @@ final class AnnouncedRegions {
             }
             settle(waiting.poll());
             if (error != 0) {
-                // A dead peer shows itself; the rest would end in a link that misses an announcement.
+                // A dead peer is noticed anyway; any other error would leave a link that misses an announcement.
                 link.fail("the link's socket refuses a packet: " + Errno.of(error) + " (" + error + ")");
             }
         }
@@ -172,7 +172,7 @@ final class AnnouncedRegions {
         return socket.send(buffer, LinkPacket.BYTES, packet.region().descriptor);
     }
 
-    /** Lets go of what a packet that was sent, or never will be, held. */
+    /** Leaves the region of a packet that was sent, or never will be. */
     private static void settle(Waiting packet) {
         if (packet.type() == LinkPacket.ANNOUNCE) {
             packet.region().leave();

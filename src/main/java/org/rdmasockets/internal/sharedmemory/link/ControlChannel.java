@@ -18,11 +18,11 @@ import org.rdmasockets.verbs.VerbsException;
 final class ControlChannel {
     /** Most packets that the hub reads at once, so that a peer that floods the socket does not hold up others. */
     private static final int BATCH = 256;
-    /** More packets than fit into any socket: an announcement made before a key was told is among them. */
+    /** More packets than fit into any socket: among them is an announcement made before its key was told. */
     private static final int MOST_WAITING = 1 << 14;
     /** The stream is at its end. */
     static final int ENDED = 1;
-    /** A packet came since this was told last. */
+    /** A packet has come since this was last told. */
     static final int RUNG = 2;
     private static final int AGAIN = Errno.EAGAIN.number();
 
@@ -36,7 +36,7 @@ final class ControlChannel {
     private long openBytes;
     /** Guarded by lock. */
     private final PacketBuffer buffer = new PacketBuffer();
-    /** Whether the packet in it is still to be obeyed, as there was no memory for that; guarded by lock. */
+    /** Whether the packet in it still has to be obeyed, as memory was lacking; guarded by lock. */
     private boolean unread;
     /** The receive lock, held while packets are read and {@link #regions} changes. */
     private final SmallMutex lock = new SmallMutex();
@@ -52,7 +52,7 @@ final class ControlChannel {
         this.socket = socket;
     }
 
-    /** Finds a region that is known, or that an announcement which waits in the socket is about; or null. */
+    /** Finds a region that is known, or whose announcement waits in the socket; or null. */
     PeerRegion find(int remoteKey) {
         PeerRegion region = regions.get(remoteKey);
         if (!link.isOpen()) {
@@ -69,7 +69,7 @@ final class ControlChannel {
                 read(MOST_WAITING, false);
             } finally {
                 if (rung || ended) {
-                    link.watchForRoom(); // there is room always, so the hub comes and looks
+                    link.watchForRoom(); // there always is room, so the hub comes and looks
                 }
             }
         } finally {
@@ -78,7 +78,7 @@ final class ControlChannel {
         return regions.get(remoteKey);
     }
 
-    /** Reads what is there, within limits; what was found, {@link #ENDED} and {@link #RUNG}. */
+    /** Reads what is there, within limits; returns {@link #ENDED} and {@link #RUNG}, if found. */
     int receive() {
         lock.lock();
         try {
@@ -99,8 +99,8 @@ final class ControlChannel {
     }
 
     /**
-     * Reads so many packets at most. The hub may stop at a doorbell, behind which there is hardly ever anything: it is
-     * told of each packet that comes, and as long as there are any.
+     * Reads so many packets at most. The hub may stop at a doorbell, behind which there is hardly ever anything: the
+     * kernel tells it again as long as there are packets.
      */
     private void read(int limit, boolean stopsAtDoorbell) {
         for (int i = 0; i < limit && !ended; i++) {
@@ -112,7 +112,7 @@ final class ControlChannel {
                 buffer.closeDescriptor();
                 ended = true;
             } else {
-                // For any packet: a doorbell that found the socket full of other packets was not sent.
+                // By any packet: a doorbell that found the socket full of other packets was not sent.
                 rung = true;
                 unread = true;
                 if (!LinkPacket.isDoorbell(buffer)) {
@@ -127,7 +127,7 @@ final class ControlChannel {
         }
     }
 
-    /** A packet at which an {@code Error} is thrown is obeyed later: it is about memory of many connections. */
+    /** Obeys the packet; after an {@code Error}, again later: it may concern memory of many connections. */
     private void obey() {
         switch (LinkPacket.type(buffer)) {
             case LinkPacket.ANNOUNCE -> map();
@@ -201,8 +201,8 @@ final class ControlChannel {
     }
 
     /**
-     * Adds a region without memory, for a reason that is not the peer's: a thread that wants to use it cannot enter it.
-     * A slab is for many connections, so the peer hears of that, and gives later ones another.
+     * Adds a region without memory, for a reason that is not the peer's: no thread can enter it. A slab is for many
+     * connections, so the peer hears of it, and gives later ones another slab.
      */
     private void addLost(String reason) {
         LIMITED.warn("Memory of another process cannot be used, and its connection will fail: {}; raise ulimit -n or "

@@ -8,14 +8,14 @@ import org.rdmasockets.internal.ffi.PacketSocket;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
-/** A connection from a process that has not shown yet that it wants a link; the hub's thread only. */
+/** A connection from a process that has not yet asked for a link; the hub's thread only. */
 final class IncomingLink extends Source {
     private static final Log LOG = new Log(IncomingLink.class);
     private static final LimitedLog LIMITED = new LimitedLog(LOG);
 
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** The peer, by the kernel; of which hub, it has yet to say. */
+    /** The peer by the kernel's word, which does not know its hub. */
     final PeerId process;
     /** Whether the kernel says that it is of this network namespace. */
     private final boolean near;
@@ -34,7 +34,7 @@ final class IncomingLink extends Source {
         return near && other.isCertain() && other.equals(peer);
     }
 
-    /** Whether it had time enough: an honest process needs milliseconds, if it is not stopped. */
+    /** Whether it has said nothing for long enough: an honest process needs milliseconds, if it is not stopped. */
     boolean isSilent() {
         return System.nanoTime() - start > PATIENCE_NANOS;
     }
@@ -47,7 +47,7 @@ final class IncomingLink extends Source {
         }
         try {
             if (length <= 0) {
-                finish(); // it found that a link is there already, or died
+                finish(); // the peer found an older link, or died
             } else if (peer == null && LinkPacket.type(buffer) == LinkPacket.HELLO) {
                 greet(buffer);
             } else if (peer != null && LinkPacket.type(buffer) == LinkPacket.SEGMENT) {
@@ -60,12 +60,12 @@ final class IncomingLink extends Source {
         }
     }
 
-    /** Says who we are, also to another version, so that it can tell its user. */
+    /** Greets the peer; also one of another version, so that it can tell its user. */
     private void greet(PacketBuffer buffer) {
         int version = LinkPacket.number(buffer);
         peer = process.of(LinkPacket.first(buffer));
         if (near && peer.isCertain()) {
-            hub.nearby(peer); // of links that this end has dialled it could not know
+            hub.nearby(peer); // for links that this end has dialled, where that was not known
         }
         LinkPacket.write(buffer, LinkPacket.WELCOME, LinkPacket.VERSION, hub.number);
         int error = socket.send(buffer, LinkPacket.BYTES, -1);

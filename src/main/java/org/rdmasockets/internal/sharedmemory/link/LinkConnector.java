@@ -33,7 +33,7 @@ public final class LinkConnector extends Source implements AutoCloseable {
     private final AtomicBoolean done = new AtomicBoolean();
     /** The listener's process, as the kernel says. */
     private final PeerId process;
-    /** The failure to tell when there may be no memory to say more. */
+    /** The failure to report when there may be no memory to make another. */
     private final VerbsException aborted;
 
     private LinkConnector(LinkHub hub, PacketSocket socket, String name, DialHandler handler) throws VerbsException {
@@ -55,7 +55,7 @@ public final class LinkConnector extends Source implements AutoCloseable {
             if (error != 0 && error != HUNG_UP && error != RESET) {
                 throw dial.refusal("the greeting was not sent, by error " + error);
             }
-            hub.watch(dial); // a listener that has hung up has said why
+            hub.watch(dial); // also if the listener has hung up: it has said why
             return dial;
         } catch (Throwable e) {
             socket.close();
@@ -77,7 +77,7 @@ public final class LinkConnector extends Source implements AutoCloseable {
     @Override
     void ready(PacketBuffer buffer) {
         int length = socket.receive(buffer);
-        if (length == -RESET) { // it had not read the hello: what it has said comes after that
+        if (length == -RESET) { // the listener had not read the hello: its words come after this
             length = socket.receive(buffer);
         }
         if (length == -LinkHub.AGAIN) {
@@ -129,7 +129,7 @@ public final class LinkConnector extends Source implements AutoCloseable {
             told = true;
             discard(e);
         } finally {
-            if (!told && linked) { // an Error costs this attempt, not the link; its handler hears of it
+            if (!told && linked) { // an Error costs this attempt, not the link; the handler hears of it
                 handler.onFailed(aborted);
             } else if (!told) {
                 discard(aborted);

@@ -29,7 +29,7 @@ import org.rdmasockets.verbs.VerbsException;
 
 /**
  * All links of this process: names that it listens on, links to other processes, and the descriptors to wait for.
- * Normally one per process; each further one is to the others like a process of its own.
+ * Normally one per process; to the others, each further one is like a process of its own.
  *
  * <p>No thread is started here: a thread that waits with a {@link HubWaiter} drains the hub.
  */
@@ -44,14 +44,14 @@ public final class LinkHub implements AutoCloseable {
     private static final LimitedLog STRANGERS = new LimitedLog(LOG);
     private static final LimitedLog REFUSALS = new LimitedLog(LOG);
     /**
-     * With this many connections that are not links yet, others wait, and the oldest one is dropped if it is silent.
+     * Most connections that are not links yet: further ones wait, and the oldest is dropped if it is silent.
      */
     private static final int MOST_ARRIVALS = 256;
-    /** The same of one process. */
+    /** The same for one process. */
     private static final int MOST_ARRIVALS_OF_PROCESS = 64;
     /** An honest process has one link, or two if both dialled at once. */
     static final int MOST_LINKS_OF_PROCESS = 64;
-    /** All links together may take this part of the descriptors of this process. */
+    /** The part of this process's descriptors that all links together may take: one in this many. */
     private static final int LINKS_PART = 4;
     private static final int FEWEST_LINKS = 16;
     /** As many as a process has descriptors, unless the kernel's limit was raised. */
@@ -61,16 +61,16 @@ public final class LinkHub implements AutoCloseable {
     @FunctionalInterface
     public interface LinkOwner {
         /**
-         * A link to another process is about to carry entries, in the thread that calls {@link HubWaiter#drain}, before
-         * any other call about the link. Gives the handler for all that comes over it. A link is the same on the side
-         * that dialled and on the other. Must neither throw nor drain the link.
+         * Gives the handler for all that comes over a link to another process, which is about to carry entries. Called
+         * in the thread that calls {@link HubWaiter#drain}, before any other call about the link. A link is the same on
+         * both sides, whichever dialled. Must neither throw nor drain the link.
          */
         LinkHandler onLink(Link link);
     }
 
     /**
-     * Lets one thread at a time wait for the hub, and any thread wake it. The waiting thread handles what it is told of
-     * by {@link #drain}, so other waiters need not be told.
+     * Lets one thread at a time wait for the hub, and any thread wake it. The waiting thread handles by {@link #drain}
+     * what it is told of, so other waiters need not be told.
      */
     public final class HubWaiter implements AutoCloseable {
         private final EpollWait wait;
@@ -82,9 +82,9 @@ public final class LinkHub implements AutoCloseable {
         }
 
         /**
-         * Waits until the hub has something to do, and gives true then, {@link #wakeup} is called or the time is over:
-         * in milliseconds, 0 to look only, negative for no limit. <em>Blocks</em>, in the system call: a virtual thread
-         * keeps its carrier. One thread at a time. Throws if waiting failed, or this is closed.
+         * Waits until the hub has something to do, {@link #wakeup} is called or the time is over: in milliseconds, 0 to
+         * look only, negative for no limit. True if the hub has something to do. <em>Blocks</em>, in the system call: a
+         * virtual thread keeps its carrier. One thread at a time. Throws if waiting failed, or this is closed.
          */
         public boolean await(int timeoutMillis) throws VerbsException {
             found = wait.await(timeoutMillis);
@@ -93,8 +93,7 @@ public final class LinkHub implements AutoCloseable {
 
         /**
          * Does what the last wait found: accepts links, reads doorbells and announcements, notices deaths. Calls
-         * handlers. Never waits for a peer. Threads come in one after another. If that fails, the next wait finds what
-         * is left.
+         * handlers. Never waits for a peer. One thread at a time. If this fails, the next wait finds what is left.
          */
         public void drain() {
             drainLock.lock();
@@ -129,7 +128,7 @@ public final class LinkHub implements AutoCloseable {
     final long number = PacketSocket.randomNumber();
     private final Epoll sockets;
     private final HandleTable<Source> sources = new HandleTable<>(10, MOST_SOURCES);
-    /** Links by their peer; of two to the same one by a race, the later. */
+    /** Links by their peer; if a race has made two to one peer, the later. */
     private final Map<PeerId, Link> links = new ConcurrentHashMap<>();
     private final Set<Link> all = ConcurrentHashMap.newKeySet();
     private final int mostLinks = Math.max(FEWEST_LINKS, PacketSocket.mostDescriptors() / LINKS_PART);
@@ -228,7 +227,7 @@ public final class LinkHub implements AutoCloseable {
 
     private LinkConnector dial(InetSocketAddress address, boolean datagrams, LinkConnector.DialHandler handler)
             throws VerbsException {
-        StackRoom.ensureSection(); // as the close of the connector
+        StackRoom.ensureSection(); // for the connector's close, too
         String name = LinkListener.name(address, datagrams);
         return LinkConnector.start(this, connect(address, name, LinkListener.wildcard(address, datagrams)), name,
                 handler);
@@ -354,7 +353,7 @@ public final class LinkHub implements AutoCloseable {
         sources.remove(link.number);
     }
 
-    /** All links; those that begin or end meanwhile are perhaps among them. */
+    /** All links; perhaps also those that begin or end meanwhile. */
     public Iterable<Link> links() {
         return all;
     }
@@ -375,8 +374,8 @@ public final class LinkHub implements AutoCloseable {
     }
 
     /**
-     * Takes a connection that a listener accepted, if its user is permitted; else it is closed. Whether it was taken
-     * and is of this process's user: the listener takes a bounded number of others at a time.
+     * Takes a connection that a listener accepted, if its user is permitted, else closes it. True if it was taken and
+     * is of this process's user: the listener takes a bounded number of others at a time.
      */
     boolean welcome(PacketSocket accepted) {
         boolean kept = false;
@@ -435,13 +434,13 @@ public final class LinkHub implements AutoCloseable {
         return arrivals.size() < MOST_ARRIVALS;
     }
 
-    /** The process at the other end of a socket, by the kernel's word; which hub it has, is to be said. */
+    /** The process at the other end of a socket, by the kernel's word; its hub is not known yet. */
     PeerId process(PacketSocket socket) throws VerbsException {
         PacketSocket.Peer peer = socket.peer();
         return new PeerId(peer.process(), policy.isExtended() ? socket.peerInode() : 0, peer.user(), 0);
     }
 
-    /** Why a process gets no further link, or null; makes room among those that have said nothing yet. */
+    /** Why a process gets no further link, or null; drops its oldest arrival for room, if that is silent. */
     private String excess(PeerId process) {
         if (all.size() >= mostLinks) {
             return "this process has " + mostLinks + " links to others, a quarter of its descriptors; raise ulimit -n";
@@ -477,8 +476,8 @@ public final class LinkHub implements AutoCloseable {
     }
 
     /**
-     * Refuses a connection for which there is no descriptor: else the listener would be ready for ever. False if there
-     * is none for that, either: another thread has taken the one that was spared.
+     * Refuses a connection for which there is no descriptor: else the listener would be ready for ever. False if even
+     * the spare descriptor was taken by another thread.
      */
     boolean refuseOne(PacketSocket listener, VerbsException reason) {
         REFUSALS.warn("A process that wanted to share memory is refused: {}", reason.getMessage());
@@ -486,7 +485,7 @@ public final class LinkHub implements AutoCloseable {
         try {
             PacketSocket refused = listener.accept();
             if (refused != null) {
-                refused.close(); // its number is free a little later
+                refused.close(); // its descriptor is free a little later
             }
             spare = PacketSocket.unnamed();
             return true;
@@ -510,7 +509,7 @@ public final class LinkHub implements AutoCloseable {
 
     /** Makes a link known in place of what its socket was before, or closes it. */
     void begin(Link link, Source before) {
-        // First, so that an owner may close it at once.
+        // First, so that an owner may close the link at once.
         link.number = before.number;
         try {
             links.put(link.peer, link);

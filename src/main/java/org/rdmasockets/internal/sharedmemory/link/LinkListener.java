@@ -24,15 +24,15 @@ public final class LinkListener extends Source implements AutoCloseable {
     /** Most connections taken at once, so that a peer that floods the name does not hold up others. */
     private static final int BATCH = 64;
     /**
-     * After so many that were refused, or are of other users, the others wait in the backlog for a while: a flood costs
-     * little then.
+     * After so many connections that were refused, or are of other users, the rest wait in the backlog for a while: so
+     * a flood costs little.
      */
     private static final int MOST_OTHERS = 64;
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private final InetSocketAddress address;
     private final SocketDirectory.Named named;
-    /** Whether the name was given up: it may be another's since. */
+    /** Whether the name was given up: it may be another listener's by now. */
     private final AtomicBoolean closed = new AtomicBoolean();
     /** Since the last pause; by the thread that drains the hub. */
     private int others;
@@ -79,8 +79,8 @@ public final class LinkListener extends Source implements AutoCloseable {
     }
 
     /**
-     * The name of an address in {@code SocketDirectory}: {@code <address or *>-<port>}, and more for datagrams, as a
-     * port of UDP is none of TCP. All wildcards are one.
+     * The name of an address in {@code SocketDirectory}: {@code <address or *>-<port>}, and {@code -udp} for datagrams,
+     * whose ports are their own. All wildcards are one.
      */
     static String name(InetSocketAddress address, boolean datagrams) {
         if (address.getAddress().isAnyLocalAddress()) {
@@ -105,7 +105,7 @@ public final class LinkListener extends Source implements AutoCloseable {
         return host + "-" + port + (datagrams ? "-udp" : "");
     }
 
-    /** That cost one connection at most; the next ones are told of all the same. */
+    /** Does nothing: that cost one connection at most, and the kernel tells of the next ones all the same. */
     @Override
     void failed() {}
 
@@ -119,7 +119,7 @@ public final class LinkListener extends Source implements AutoCloseable {
         return address;
     }
 
-    /** Connections wait. */
+    /** Accepts connections that wait. */
     @Override
     void ready(PacketBuffer buffer) {
         for (int i = 0; i < BATCH && hub.hasRoom(); i++) {
@@ -135,7 +135,7 @@ public final class LinkListener extends Source implements AutoCloseable {
         }
     }
 
-    /** Looks away at once, and for a while: a thread of its own tries to look again until it can. */
+    /** Stops looking for a while: a thread of its own then tries to look again until it can. */
     private void lookAway() {
         boolean starts = false;
         try {
@@ -165,7 +165,7 @@ public final class LinkListener extends Source implements AutoCloseable {
             hub.watchFor(this, interest);
             return true;
         } catch (VerbsException | Error e) {
-            return false; // no memory for now, or it is closed
+            return false; // no memory now, or this is closed
         }
     }
 
@@ -176,7 +176,7 @@ public final class LinkListener extends Source implements AutoCloseable {
         try {
             return socket.accept();
         } catch (VerbsException e) {
-            if (!hub.refuseOne(socket, e) && !pausing) { // it would be ready all the time
+            if (!hub.refuseOne(socket, e) && !pausing) { // the socket would stay ready
                 lookAway();
             }
             return null;
@@ -189,7 +189,7 @@ public final class LinkListener extends Source implements AutoCloseable {
     @Override
     public void close() {
         StackRoom.ensureSection(); // a socket that is watched, and is no source, is ready for ever
-        // Once: the number may be another's since.
+        // Once: the number may be another socket's by now.
         if (closed.compareAndSet(false, true)) {
             try {
                 hub.forget(this);

@@ -12,7 +12,7 @@ import java.nio.file.Path;
  * hostile one can repeat the number of another to get its connections.
  */
 record PeerId(int process, long inode, int user, long hub) {
-    /** The same process, and a hub of it. */
+    /** The same process, with one of its hubs. */
     PeerId of(long itsHub) {
         return new PeerId(process, inode, user, itsHub);
     }
@@ -42,7 +42,7 @@ record PeerId(int process, long inode, int user, long hub) {
         }
     }
 
-    // By hand, because what the compiler makes spins classes in a JVM that starts.
+    // By hand: the compiler's methods would generate classes while a JVM starts.
     @Override
     public boolean equals(Object other) {
         return other instanceof PeerId peer && process == peer.process && inode == peer.inode && user == peer.user

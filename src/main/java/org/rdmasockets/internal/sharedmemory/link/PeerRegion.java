@@ -26,13 +26,13 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
     /** As {@link #bits}; unknown ones mean nothing and are left out. */
     private final byte access;
     private final long tag;
-    /** All of it; null until it is needed. Volatile: the order of a buffer is no final field. */
+    /** All of it; null until it is needed. Volatile, as a buffer's byte order is not final. */
     private volatile ByteBuffer buffer;
     private volatile LongBuffer words;
 
     /**
-     * Maps a region by an announcement with a descriptor, which stays the caller's; its room is reserved, and released
-     * with it.
+     * Maps a region by an announcement with a descriptor, which stays the caller's. The caller has reserved room for
+     * the region; the region's end releases it.
      */
     PeerRegion(PacketBuffer announced) throws VerbsException {
         super(announced.descriptor(), LinkPacket.second(announced), false);
@@ -51,7 +51,7 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         tag = LinkPacket.fourth(announced);
     }
 
-    /** Takes room for a region to map, of what this process has for all its peers; false if there is none. */
+    /** Reserves room to map a region, out of that for all peers of this process; false if there is none. */
     static synchronized boolean reserve(long lengthBytes) {
         if (allOpen >= MOST_OF_PROCESS || lengthBytes > MOST_BYTES_OF_PROCESS - allBytes) {
             return false;
@@ -61,7 +61,7 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         return true;
     }
 
-    /** Gives the room of a region back, which is mapped no more. */
+    /** Gives back the room of a region that is no longer mapped. */
     static synchronized void release(long lengthBytes) {
         allOpen--;
         allBytes -= lengthBytes;
@@ -85,7 +85,7 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         return remoteKey;
     }
 
-    /** Where it begins in the peer's process, as it said, which is how requests name it. */
+    /** Where it begins in the peer's process, by the peer's word: requests name it so. */
     @Override
     public long address() {
         return address;
@@ -97,7 +97,7 @@ public final class PeerRegion extends RegionMemory implements PeerMemory {
         return (access >>> needed.ordinal() & 1) != 0 && offset >= 0 && bytes >= 0 && offset <= lengthBytes() - bytes;
     }
 
-    /** How long it is; that much is mapped, which was checked. */
+    /** How long it is: checked, and mapped. */
     public long lengthBytes() {
         return memory().byteSize();
     }

@@ -13,10 +13,10 @@ import org.rdmasockets.verbs.AccessFlag;
 public final class PeerSlice implements PeerMemory {
     /** All of the slab. */
     private final MemorySegment memory;
-    /** The same, also for plain copies and accesses, which take the interpreter less. */
+    /** The same, for plain copies and accesses too: the interpreter is quicker with it. */
     private final ByteBuffer buffer;
     private final LongBuffer words;
-    /** In the slab, which has less than 2 GiB: where this begins, and what is said of it. */
+    /** Offsets in the slab, which has less than 2 GiB: of this slice, and of its description. */
     private final int offset;
     private final int line;
     private final int users;
@@ -69,7 +69,7 @@ public final class PeerSlice implements PeerMemory {
         return (long) LONG.getAcquire(buffer, line) == serial ? found : null;
     }
 
-    /** The page where the slice begins that a page may be of, or -1. */
+    /** The first page of the slice that may contain a page, or -1. */
     private static int begin(ByteBuffer buffer, int page) {
         long bits = (long) LONG.getAcquire(buffer, (page >>> 6) * Long.BYTES) & -1L >>> 63 - (page & 63);
         for (int word = page >>> 6;; bits = (long) LONG.getAcquire(buffer, word * Long.BYTES)) {
@@ -108,7 +108,7 @@ public final class PeerSlice implements PeerMemory {
         return false;
     }
 
-    /** Whether it is not closed, for a thread that has entered it before. */
+    /** Whether it is open, for a thread that has entered it. */
     public boolean isOpen() {
         boolean open = words.get(line >> SegmentLayout.WORD_SHIFT) == serial;
         VarHandle.acquireFence();

@@ -6,12 +6,12 @@ import java.nio.LongBuffer;
 
 /**
  * An entry that a peer published, reused for the next one. The meaning of all header fields but the payload's length
- * belongs to the users of the link; nothing of it was checked, except that the payload lies inside the ring.
+ * belongs to the users of the link; only that the payload lies inside the ring was checked.
  */
 public final class RingEntry {
     private final MemorySegment memory;
     private final ByteBuffer buffer;
-    /** The same, for plain accesses, which take the interpreter less. */
+    /** The same, for plain accesses: the interpreter is quicker with it. */
     private final LongBuffer words;
     private int offset;
     private int payloadBytes;
@@ -68,8 +68,8 @@ public final class RingEntry {
 
     /**
      * Takes an open entry: an honest peer does not change its argument any more after this, see
-     * {@link RingWriter#replaceFirst}. The caller sees all that the peer wrote before its last change of it. Once for
-     * an entry.
+     * {@link RingWriter#replaceFirst}. The caller sees all that the peer wrote before it last changed the argument.
+     * Call this once for an entry.
      */
     public long takeFirst() {
         return (long) SegmentLayout.LONG.getAndSet(buffer, offset + SegmentLayout.ENTRY_FIRST, SegmentLayout.TAKEN);

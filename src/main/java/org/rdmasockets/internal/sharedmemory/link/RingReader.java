@@ -19,14 +19,14 @@ final class RingReader {
 
     private final Link link;
     private final ByteBuffer buffer;
-    /** The same, for plain accesses, which take the interpreter less. */
+    /** The same, for plain accesses: the interpreter is quicker with it. */
     private final LongBuffer words;
     private final int control;
     private final int ring;
     private final RingEntry entry;
     /** Bytes ever consumed; a thread that only looks reads it without the lock. */
     private long head;
-    /** Where the head was when the producer was last asked whether it waits for room; by the consumer lock. */
+    /** Where the head was when the producer was last asked whether it waits for room; guarded by the consumer lock. */
     private long asked;
     /** Whether the peer broke the rules of the ring, so that it is never read again. */
     private boolean broken;
@@ -40,7 +40,7 @@ final class RingReader {
         entry = new RingEntry(memory, buffer, words);
     }
 
-    /** Hands entries to the handler, and tells how many, padding included: a peer cannot hold a reader by that. */
+    /** Hands entries to the handler; returns how many, padding included, so that padding holds no reader up. */
     int read(int limit) {
         int taken = 0;
         while (taken < limit && !broken && takeOne()) {
@@ -50,17 +50,18 @@ final class RingReader {
     }
 
     /**
-     * Whether everything was taken that the peer has published by now. Without the lock, but with the memory entered;
-     * what others take meanwhile may make it wrong, either way, for a moment: so it is not enough after {@link #arm}.
+     * Whether everything that the peer has published by now was taken. Without the lock, but with the memory entered:
+     * if another thread takes entries meanwhile, the answer may be wrong for a moment, so it is not enough after
+     * {@link #arm}.
      */
     boolean isEmpty() {
         long position = head;
         long word = words.get(ring + ((int) position & MASK) >> SegmentLayout.WORD_SHIFT);
-        VarHandle.acquireFence(); // the next look reads both anew
+        VarHandle.acquireFence(); // a later call reads both anew
         return !SegmentLayout.isFirstWord(word, position);
     }
 
-    /** Looks so often whether there is something, spinning in between; true once there is. As {@link #isEmpty}. */
+    /** Looks as often as told, spinning in between; true as soon as there is something. As {@link #isEmpty}. */
     boolean spin(int looks) {
         boolean some = !isEmpty();
         for (int i = 1; i < looks && !some; i++) {

@@ -36,9 +36,9 @@ public final class RingWriter {
 
     private final Link link;
     private final MemorySegment memory;
-    /** The same, for the accesses in an order. */
+    /** The same, for ordered accesses. */
     private final ByteBuffer buffer;
-    /** The same, for plain accesses, which take the interpreter less. */
+    /** The same, for plain accesses: the interpreter is quicker with it. */
     private final LongBuffer words;
     private final int control;
     private final int ring;
@@ -51,15 +51,15 @@ public final class RingWriter {
     private long tail;
     /** Bytes ever consumed, as last claimed by the peer and checked; guarded by lock. */
     private long head;
-    /** Length of the padding in front of the entry begun, of the entry, and of its place; guarded by lock. */
+    /** Length of the padding before the entry begun, of the entry, and of its place; guarded by lock. */
     private int padding;
     private int length;
     private int bytes;
     /** Where the entry begun is in the memory, or -1; guarded by lock. */
     private int offset = -1;
-    /** Bytes ever published, or changed in vain for an entry that was dropped; guarded by lock. */
+    /** Bytes ever published, or written for an entry that was dropped; guarded by lock. */
     private long touched;
-    /** As touched, up to the last that may be anything else than entries without payload; guarded by lock. */
+    /** The part of touched up to which there may be more than entries without payload; guarded by lock. */
     private long mixed;
     /** Upper half of the first word of the entry begun; guarded by lock. */
     private int kindAndFlags;
@@ -132,7 +132,7 @@ public final class RingWriter {
         return tail - head <= RING_BYTES / 2 || learnHead() && tail - head <= RING_BYTES / 2;
     }
 
-    /** Whether there is room for so much, and for a word behind it that says that nothing follows yet. */
+    /** Whether there is room for an entry, and for a word behind it that says that nothing follows yet. */
     private boolean hasRoom(int entryBytes) {
         int bytes = entryBytes + SegmentLayout.ENTRY_ALIGNMENT;
         if (RING_BYTES - (tail - head) >= bytes) {
@@ -257,7 +257,7 @@ public final class RingWriter {
         // The fence is between our entry and its word; in RingReader.arm there is one between its word and our entry.
         VarHandle.fullFence();
         if ((int) words.get(control + SegmentLayout.ARMED >> SegmentLayout.WORD_SHIFT) != 0
-                && (int) INT.getAndSet(buffer, control + SegmentLayout.ARMED, 0) != 0) { // for the entries of all
+                && (int) INT.getAndSet(buffer, control + SegmentLayout.ARMED, 0) != 0) { // one ring for all entries
             try {
                 link.socket.ring();
             } catch (Throwable e) { // the peer sleeps and asks no more: the next entry of any connection rings

@@ -17,7 +17,7 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
     final int descriptor;
     /** Links that know this region, mostly one; replaced, never changed; null once this is closed; guarded by this. */
     private Link[] links = NO_LINKS;
-    /** By which they know it; guarded by this. */
+    /** The key by which they know it; guarded by this. */
     private int remoteKey;
 
     private SharedRegion(int descriptor, long lengthBytes) throws VerbsException {
@@ -47,7 +47,7 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
         return memory();
     }
 
-    /** Notes that a link that did not know this region does now, by the key of all; false if this is closed. */
+    /** Notes that one more link knows this region, by the one key; false if this is closed. */
     synchronized boolean attach(Link link, int key) {
         remoteKey = key;
         if (links == null) {
@@ -72,8 +72,8 @@ public final class SharedRegion extends RegionMemory implements OwnMemory {
     }
 
     /**
-     * Revokes the memory: peers are told, their accesses are refused from now on, and one in progress ends in memory
-     * that is not used again. Never blocks; idempotent.
+     * Revokes the memory: peers are told, later accesses of theirs are refused, and one in progress ends in memory that
+     * is not used again. Never blocks; idempotent.
      */
     @Override
     public void close() {

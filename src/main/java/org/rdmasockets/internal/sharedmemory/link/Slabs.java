@@ -17,7 +17,7 @@ import org.rdmasockets.verbs.VerbsException;
 /**
  * Memory for the connections of one link, cut from few large regions (slabs) that are announced once. So a connection
  * takes neither a mapping nor a descriptor nor a system call. A slab is of one link for ever: another process never
- * sees it. A slice is described in its slab, so the peer need not be told of it. A page here has 4 KiB, also where the
+ * sees it. The slab describes its slices, so the peer need not be told of them. A page here has 4 KiB, even where the
  * kernel's are larger. In a slab:
  *
  * <pre>
@@ -41,7 +41,7 @@ public final class Slabs {
     /** Slabs of a link; a key below 256 names no other region. */
     static final int MOST_SLABS = 255;
     static final int PAGE_SHIFT = 12;
-    /** Few, so that what many slices say of themselves lies in few pages. */
+    /** Bytes that describe a slice; few, so that the descriptions of many slices lie in few pages. */
     private static final int LINE_BYTES = 32;
     private static final int USERS_BYTES = 8;
     static final int KEY = 8;
@@ -51,9 +51,9 @@ public final class Slabs {
 
     private static final int FIRST_PAGES = 512;
     private static final int MOST_PAGES = 1 << 14;
-    /** Pages that keep what was in them, until they are used again; others are given to the kernel. */
+    /** Most free pages that keep their content until they are used again; others are given to the kernel. */
     private static final int MOST_DIRTY = 512;
-    /** A larger slice is given to the kernel in any case. */
+    /** Pages of a slice; a larger one is always given to the kernel. */
     private static final int MOST_KEPT = 16;
 
     /** Null if no other process sees any of it. */
@@ -69,11 +69,11 @@ public final class Slabs {
     static final class Slab {
         private final Slabs owner;
         private final SharedRegion region;
-        /** Of no other slab of the link. */
+        /** The key, which no other slab of the link has. */
         private final int key;
         /** Whether the peer could not take it, so that nothing more is cut from it. */
         private boolean lost;
-        /** The memory, of the slab as a whole. */
+        /** The whole slab. */
         private final ByteBuffer buffer;
         private final int pages;
         private final BitSet used;
@@ -94,7 +94,7 @@ public final class Slabs {
             free = pages;
         }
 
-        /** The first of so many free pages, or -1. */
+        /** The first of enough free pages, or -1. */
         private int find(int wanted) {
             int from = free < wanted ? pages : used.nextClearBit(0);
             while (from + wanted <= pages) {
@@ -163,12 +163,12 @@ public final class Slabs {
         this.link = link;
     }
 
-    /** How large the region of so many pages is. */
+    /** The size of a region with so many pages. */
     static long totalBytes(int pages) {
         return data(pages, pages);
     }
 
-    /** How many pages a slab of this size has, 0 if none has it. */
+    /** How many pages a slab of this size has; 0 if no slab has this size. */
     static int pages(long totalBytes) {
         for (int pages = FIRST_PAGES; pages <= MOST_PAGES; pages *= 2) {
             if (totalBytes(pages) == totalBytes) {
@@ -183,7 +183,7 @@ public final class Slabs {
         return Math.toIntExact(bytes + (1 << PAGE_SHIFT) - 1 >>> PAGE_SHIFT);
     }
 
-    /** Where the owner says what begins at a page. */
+    /** Where the owner describes the slice that begins at a page. */
     static int line(int page) {
         return 4096 + page * LINE_BYTES;
     }
@@ -305,7 +305,7 @@ public final class Slabs {
         return null;
     }
 
-    /** The peer could not take a slab, for want of descriptors perhaps: connections fail, later ones get another. */
+    /** The peer could not take a slab, perhaps for lack of descriptors: connections fail, later ones get another. */
     synchronized void lost(int key) {
         Slab slab = withKey(key);
         if (slab != null) {
@@ -334,7 +334,7 @@ public final class Slabs {
         try {
             begin(slab.buffer, slice.page(), false);
             LONG.setVolatile(slab.buffer, line(slice.page()), 0L);
-            // Between our serial number and the peer's count; in PeerSlice.tryEnter there is one between the reverse.
+            // Between our serial number and the peer's count; PeerSlice.tryEnter has one between the peer's and ours.
             VarHandle.fullFence();
             slab.busy.add(slice);
         } finally {

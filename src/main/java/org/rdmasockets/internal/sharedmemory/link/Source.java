@@ -7,7 +7,7 @@ import org.rdmasockets.internal.ffi.PacketSocket;
 abstract class Source {
     final LinkHub hub;
     final PacketSocket socket;
-    /** Its name for the hub and the kernel, 0 for nothing yet; set before it is watched. */
+    /** Its number for the hub and the kernel, 0 before it has one; set before it is watched. */
     volatile int number;
 
     Source(LinkHub hub, PacketSocket socket) {
@@ -15,10 +15,10 @@ abstract class Source {
         this.socket = socket;
     }
 
-    /** The socket has something to do. Called by one thread at a time. */
+    /** Handles what the socket has. Called by one thread at a time. */
     abstract void ready(PacketBuffer buffer);
 
-    /** Something was thrown while it did that, for want of memory perhaps: it fails, and no other. */
+    /** Fails this source alone: something was thrown in {@link #ready}, perhaps for lack of memory. */
     void failed() {
         finish();
     }

@@ -1,5 +1,5 @@
 /**
- * Links between processes of one host, of one user unless more are permitted: memory that both see. A process can end
+ * Links between processes of one host, of one user unless others are permitted: memory that both see. A process can end
  * its own links at any time; it cannot harm the links of others.
  *
  * <ul>
@@ -19,12 +19,13 @@
  * <p>All that a peer writes is a claim. Each side keeps its own positions private; the peer's, and lengths, are copied
  * out once and checked; a violation ends that link alone, with a reason. Nothing here waits for a peer.
  *
- * <p>Wake-ups: the side that publishes fences and then looks whether the other side wants to be rung; a side that wants
- * to be rung says so, fences and then looks once more. So one of them sees the other. A ring is one byte on the socket;
- * if the socket is full, its reader is on the way. Entries that begin or end a connection ring always.
+ * <p>Wake-ups: the side that publishes an entry fences and then looks whether the other side wants to be rung; a side
+ * that wants to be rung says so, fences and then looks for entries once more. So one of them sees the other. A ring is
+ * one byte on the socket; if the socket is full, its reader is on the way. Entries that begin or end a connection
+ * always ring. The {@code package-info} of {@code internal.waiting} has the rest of the way to a parked thread.
  *
- * <p>An entry that says so stays open: its first argument may be changed until the other side takes it, by atomic
- * operations of both. The side that changes it need not ring, because the entry is still going to be taken.
+ * <p>An entry may stay open: its first argument may be changed until the other side takes it, by atomic operations of
+ * both. The side that changes it need not ring, because the entry is still going to be taken.
  *
  * <p>Threads: any thread may enter anywhere; no thread is started. Handlers are called in the thread that calls
  * {@code HubWaiter.drain} or {@code Link.drain}. This package does not know the meaning of entries.
