@@ -318,7 +318,7 @@ class CompletionInboxTest {
                 }
 
                 @Override
-                public boolean creditOwed() {
+                public boolean beforeExit() {
                     return false;
                 }
             });
