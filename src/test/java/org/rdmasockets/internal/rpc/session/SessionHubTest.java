@@ -32,7 +32,6 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.AbstractOwnableSynchronizer;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.RdmaDatagramSocket;
@@ -237,7 +236,7 @@ class SessionHubTest {
             }
 
             @Override
-            public boolean awaitRoom(int bytes, BooleanSupplier closed) {
+            public boolean awaitRoom(int bytes, DatagramPorts.Sender sender) {
                 asked.add("after a wait");
                 return false;
             }
