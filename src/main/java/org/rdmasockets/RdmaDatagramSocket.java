@@ -8,6 +8,7 @@ import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
 import java.net.PortUnreachableException;
 import java.net.SocketAddress;
 import java.net.SocketException;
@@ -50,8 +51,6 @@ import org.rdmasockets.internal.socket.RdmaDatagramSocketImpl;
  */
 public class RdmaDatagramSocket extends DatagramSocket {
     private static final int MOST_BYTES = 65_535;
-    /** The most that an IPv4 datagram carries. */
-    private static final int MOST_DATA_BYTES = 65_507;
     /** Longest wait for the port to be free. */
     private static final long CLOSE_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** Datagrams that fail to be read, one after the other, before none is read any more. */
@@ -162,10 +161,11 @@ public class RdmaDatagramSocket extends DatagramSocket {
     public void bind(SocketAddress address) throws SocketException {
         synchronized (lock) {
             if (isBound() && !isClosed()) {
-                throw new SocketException("Already bound");
+                throw new SocketException("Already bound"); // UDP says so too, once the thread that reads it lets it
             }
             boolean shared = !isClosed() && (udp.getReuseAddress() || isPortShared());
-            super.bind(address);
+            udp.bind(address); // here, for the superclass closes what it cannot bind
+            super.bind(udp.getLocalSocketAddress());
             ways = new DatagramWays(new InetSocketAddress(super.getLocalAddress(), super.getLocalPort()), shared, inbox,
                     new Udp());
         }
@@ -208,7 +208,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
         try {
             connect(new InetSocketAddress(address, port));
         } catch (SocketException e) {
-            throw new UncheckedIOException(e.getMessage(), e);
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -223,10 +223,13 @@ public class RdmaDatagramSocket extends DatagramSocket {
         if (to.isUnresolved()) {
             throw new SocketException("Unresolved address");
         }
-        if (to.getPort() == 0) {
-            throw new SocketException("Can't connect to port 0");
-        }
         synchronized (lock) {
+            if (isClosed()) {
+                return; // as java.net does
+            }
+            if (to.getPort() == 0) {
+                throw new SocketException("Can't connect to port 0");
+            }
             bound();
             Routes.ensureFamily(to.getAddress());
             peer = to;
@@ -268,7 +271,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
 
     @Override
     public InetAddress getLocalAddress() {
-        InetAddress own = super.getLocalAddress();
+        InetAddress own = udp.getLocalAddress();
         InetSocketAddress connected = peer;
         if (connected == null || own == null || !own.isAnyLocalAddress()) {
             return own;
@@ -306,10 +309,6 @@ public class RdmaDatagramSocket extends DatagramSocket {
                     packet.getLength());
             DatagramWays.Sent sent = send(through, destination, data);
             if (!sent.isDone()) {
-                if (packet.getLength() > MOST_DATA_BYTES) {
-                    throw new IOException("sendto: EMSGSIZE (bytes=" + packet.getLength() + ", limit="
-                            + MOST_DATA_BYTES + "): a datagram cannot be longer; send several");
-                }
                 udp.send(packet);
             }
             tell(sent.transport(), sent.reason());
@@ -367,7 +366,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
         if (packet.getAddress() == null) {
             packet.setSocketAddress(connected);
         } else if (!connected.equals(packet.getSocketAddress())) {
-            throw new IllegalArgumentException("connected address and packet address differ");
+            throw new IllegalArgumentException("Connected and packet address differ");
         }
         return connected;
     }
@@ -488,16 +487,18 @@ public class RdmaDatagramSocket extends DatagramSocket {
 
     @Override
     public void setSoTimeout(int timeout) throws SocketException {
+        getSoTimeout(); // throws if this is closed
         if (timeout < 0) {
             throw new IllegalArgumentException("timeout < 0");
         }
-        ensureOpen();
         timeoutMillis = timeout;
     }
 
     @Override
     public int getSoTimeout() throws SocketException {
-        ensureOpen();
+        if (isClosed()) {
+            throw new SocketException("Socket is closed");
+        }
         return timeoutMillis;
     }
 
@@ -524,7 +525,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
             waits = !(Boolean) value;
             return this;
         }
-        super.setOption(name, value);
+        udp.setOption(name, value);
         if (name.equals(StandardSocketOptions.SO_RCVBUF)) {
             inbox.mostBytes(roomBytes(udp));
         }
@@ -538,7 +539,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
             ensureOpen();
             return (T) last;
         }
-        return super.getOption(name);
+        return udp.getOption(name);
     }
 
     @Override
@@ -546,6 +547,16 @@ public class RdmaDatagramSocket extends DatagramSocket {
         Set<SocketOption<?>> all = new HashSet<>(super.supportedOptions());
         all.add(RdmaSocketOptions.TRANSPORT);
         return Set.copyOf(all);
+    }
+
+    @Override
+    public void joinGroup(SocketAddress group, NetworkInterface through) throws IOException {
+        udp.joinGroup(group, through);
+    }
+
+    @Override
+    public void leaveGroup(SocketAddress group, NetworkInterface through) throws IOException {
+        udp.leaveGroup(group, through);
     }
 
     @Override

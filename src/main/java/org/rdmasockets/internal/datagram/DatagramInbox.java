@@ -7,7 +7,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.Condition;
-import java.util.function.BooleanSupplier;
 import org.rdmasockets.internal.lock.Losses;
 import org.rdmasockets.internal.lock.SmallMutex;
 import org.rdmasockets.internal.sharedmemory.DatagramPorts;
@@ -111,22 +110,41 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
 
     /** Likewise after a wait, which ends as soon as half of the room is free. */
     @Override
-    public boolean awaitRoom(int bytes, BooleanSupplier sender) throws IOException {
+    public boolean awaitRoom(int bytes, DatagramPorts.Sender sender) throws IOException {
         lock.lock();
         try {
             if (isBehind(bytes)) {
-                InterruptibleWait.await(nanos -> {
-                    for (long left = nanos; left > 0 && isBehind(bytes) && !sender.getAsBoolean();) {
-                        left = room.awaitNanos(left);
-                    }
-                    return true;
-                }, System.nanoTime() + roomNanos);
-                if (isBehind(bytes) && sender.getAsBoolean()) {
+                awaitRoomNow(bytes, sender);
+                if (isBehind(bytes) && sender.isClosed()) {
                     throw NetErrors.closed();
                 }
                 unread |= isBehind(bytes);
             }
             return hasRoomNow(bytes, null);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void awaitRoomNow(int bytes, DatagramPorts.Sender sender) throws IOException {
+        Runnable wake = this::wakeSenders;
+        sender.waits(wake);
+        try {
+            InterruptibleWait.await(nanos -> {
+                for (long left = nanos; left > 0 && isBehind(bytes) && !sender.isClosed();) {
+                    left = room.awaitNanos(left);
+                }
+                return true;
+            }, System.nanoTime() + roomNanos);
+        } finally {
+            sender.goesOn(wake);
+        }
+    }
+
+    private void wakeSenders() {
+        lock.lock();
+        try {
+            room.signalAll();
         } finally {
             lock.unlock();
         }
@@ -222,7 +240,6 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
                 unreachable = used.destination().equals(peer);
                 arrived.signalAll();
             }
-            room.signalAll(); // a sender may have been closed
         } finally {
             lock.unlock();
         }

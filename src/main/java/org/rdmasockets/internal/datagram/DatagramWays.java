@@ -7,7 +7,6 @@ import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketOption;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.rdmasockets.internal.selection.Policy;
 import org.rdmasockets.internal.log.LimitedLog;
@@ -62,9 +61,7 @@ public final class DatagramWays implements AutoCloseable {
     private final IbverbsDatagrams ibverbs;
     /** Whether ibverbs was ever used: a socket without it pays nothing. */
     private volatile boolean speaksIbverbs;
-    private volatile boolean closed;
-    /** For senders that wait, which {@link #close} wakes. */
-    private final BooleanSupplier isClosed = () -> closed;
+    private final DatagramPorts.Sender sender = new DatagramPorts.Sender();
 
     /** The socket's UDP port. */
     public interface Udp {
@@ -176,7 +173,7 @@ public final class DatagramWays implements AutoCloseable {
             reason = "EMSGSIZE: " + data.byteSize() + " bytes are more than the " + DatagramPorts.MAX_BYTES
                     + " of a datagram over shared memory";
             if (way.forced()) {
-                throw new IOException(reason + "; send shorter ones, or set the option TRANSPORT to udp or auto");
+                throw new SocketException(reason + "; send shorter ones, or set the option TRANSPORT to udp or auto");
             }
         } else if (way.source() != null) {
             reason = overSharedMemory(way, data, waits);
@@ -205,19 +202,21 @@ public final class DatagramWays implements AutoCloseable {
 
     /** Null if it was sent, else why not. */
     private String overSharedMemory(Way way, MemorySegment data, boolean waits) throws IOException {
-        if (ports.sendHere(way.source(), way.destination(), data, waits ? isClosed : null)) {
+        if (ports.sendHere(way.source(), way.destination(), data, waits ? sender : null)) {
             return null;
         }
         DatagramPorts.Route route = ports.route(way.destination());
-        long most = way.forced() ? policy.attemptNanos() : SEARCH_NANOS;
-        InterruptibleWait.await(nanos -> route.await(nanos) ? true : null, route.begunNanos() + most);
+        if (!route.isKnown()) {
+            long most = way.forced() ? policy.attemptNanos() : SEARCH_NANOS;
+            InterruptibleWait.await(nanos -> route.await(sender, nanos), route.begunNanos() + most);
+        }
         ensureOpen();
         String refusal = route.refusal();
         if (refusal == null) {
             inbox.sendsOver(route);
             int bytes = (int) data.byteSize();
             if (waits && route.isBehind(bytes)) {
-                InterruptibleWait.await(nanos -> route.awaitRoom(bytes, isClosed, nanos),
+                InterruptibleWait.await(nanos -> route.awaitRoom(bytes, sender, nanos),
                         System.nanoTime() + DatagramPorts.ROOM_NANOS);
                 ensureOpen();
             }
@@ -228,7 +227,7 @@ public final class DatagramWays implements AutoCloseable {
     }
 
     private void ensureOpen() throws IOException {
-        if (closed) { // while it waited
+        if (sender.isClosed()) { // while it waited
             throw NetErrors.closed();
         }
     }
@@ -277,7 +276,7 @@ public final class DatagramWays implements AutoCloseable {
 
     @Override
     public void close() {
-        closed = true;
+        sender.close();
         if (engine != null) {
             engine.poller().forget(pollerFailed);
         }
@@ -285,8 +284,5 @@ public final class DatagramWays implements AutoCloseable {
             port.close();
         }
         ibverbs.close();
-        if (ports != null) {
-            ports.lookAgain();
-        }
     }
 }

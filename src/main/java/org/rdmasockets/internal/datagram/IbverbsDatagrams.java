@@ -200,11 +200,17 @@ final class IbverbsDatagrams {
         return own.isAnyLocalAddress() ? Routes.sourceOf(peer) : own;
     }
 
-    private Opening opening(InetAddress own) throws SocketException {
+    private void ensureOpen() throws SocketException {
         synchronized (queues) {
             if (closed) {
                 throw NetErrors.closed();
             }
+        }
+    }
+
+    private Opening opening(InetAddress own) throws SocketException {
+        synchronized (queues) {
+            ensureOpen();
             Opening found = queues.get(own);
             if (found != null && !found.isOver(System.nanoTime())) {
                 return found;
@@ -275,6 +281,7 @@ final class IbverbsDatagrams {
         if (number != 0 && queue.send(peer, number, data)) {
             return DatagramWays.Sent.OVER_IBVERBS;
         }
+        ensureOpen(); // it may have waited
         udp.startReading(); // the answer names the peer's queue pair
         udp.send(DatagramWire.message(DatagramWire.DATA, queue.number(), queue.local.getAddress(), data),
                 destination);
@@ -285,7 +292,7 @@ final class IbverbsDatagrams {
     }
 
     /** Longer than a packet. */
-    static final class TooLong extends IOException {
+    static final class TooLong extends SocketException {
         private static final long serialVersionUID = 1L;
 
         TooLong(String message) {
@@ -309,6 +316,7 @@ final class IbverbsDatagrams {
         if (done && !queue.isCompletedExceptionally()) {
             return queue.resultNow();
         }
+        ensureOpen();
         String reason = done ? queue.exceptionNow().getMessage() : "the device did not answer in time";
         throw new NoWay("no datagram to " + destination + " over ibverbs: " + reason);
     }
@@ -341,8 +349,9 @@ final class IbverbsDatagrams {
             queues.values().forEach(opening -> open.add(opening.queue()));
         }
         for (CompletableFuture<DatagramQueue> queue : open) {
-            if (queue.isDone() && !queue.isCompletedExceptionally()) {
-                queue.resultNow().close(); // one that is being made closes itself
+            // Sends that wait for one in the making end; it closes itself.
+            if (!queue.completeExceptionally(NetErrors.closed()) && !queue.isCompletedExceptionally()) {
+                queue.resultNow().close();
             }
         }
         List<DatagramPeer> all;

@@ -5,10 +5,11 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
@@ -53,8 +54,8 @@ public final class DatagramPorts {
     private final Map<InetSocketAddress, Route> routes = new ConcurrentHashMap<>();
     private final AtomicLong dropped = new AtomicLong();
     private final SmallMutex lock = new SmallMutex();
-    /** Senders to other processes wait for it. */
-    private final Condition room = lock.newCondition();
+    /** Senders to other processes wait for it: a search has ended, or there is room. */
+    private final Condition news = lock.newCondition();
     /** The addresses that came last from another network namespace. */
     private volatile Between between;
 
@@ -79,10 +80,10 @@ public final class DatagramPorts {
 
         /**
          * As {@link #hasRoom}, for a sender of this process, after a wait of {@link #ROOM_NANOS} at most for a
-         * receiver that keeps reading. Throws if this virtual thread was interrupted, or the sender is {@code closed}
-         * and there is no room.
+         * receiver that keeps reading. Throws if this virtual thread was interrupted, or the sender is closed and there
+         * is no room.
          */
-        boolean awaitRoom(int bytes, BooleanSupplier closed) throws IOException;
+        boolean awaitRoom(int bytes, Sender sender) throws IOException;
 
         /**
          * Takes a datagram, in an array of its own, from the address that its sender claims; without a wait.
@@ -90,11 +91,41 @@ public final class DatagramPorts {
          */
         void take(InetSocketAddress source, byte[] data, Runnable taken);
 
-        /**
-         * A link to another process has ended, and with it the {@linkplain Route#hasEnded ways} over it; or a socket
-         * was closed, and its waiting senders have to go.
-         */
+        /** A link to another process has ended, and with it the {@linkplain Route#hasEnded ways} over it. */
         void lookAgain();
+    }
+
+    /** A socket that sends: its close wakes its sends that wait, and visits no receiver but theirs. */
+    public static final class Sender implements AutoCloseable {
+        /** The wake-ups of sends that wait; guarded by this. */
+        private final List<Runnable> wakes = new ArrayList<>(0);
+        private volatile boolean closed;
+
+        /** Whether it is closed. */
+        public boolean isClosed() {
+            return closed;
+        }
+
+        /** A send is about to wait: it looks at {@link #isClosed} after this, and again when it is woken so. */
+        public synchronized void waits(Runnable wake) {
+            wakes.add(wake);
+        }
+
+        /** It waits no longer. */
+        public synchronized void goesOn(Runnable wake) {
+            wakes.remove(wake);
+        }
+
+        /** Wakes what waits, without a lock. */
+        @Override
+        public void close() {
+            closed = true;
+            List<Runnable> all;
+            synchronized (this) {
+                all = List.copyOf(wakes);
+            }
+            all.forEach(Runnable::run);
+        }
     }
 
     /** A port that is taken. */
@@ -120,8 +151,8 @@ public final class DatagramPorts {
     /** The way to the process that takes datagrams at an address. */
     public final class Route implements LinkConnector.DialHandler {
         final InetSocketAddress destination;
-        private final CountDownLatch known = new CountDownLatch(1);
         private final long begunNanos = System.nanoTime();
+        private volatile boolean known;
         /** The outcome: a link, or a refusal; set before {@code known}. */
         LinkDispatcher end;
         private String refusal;
@@ -157,7 +188,8 @@ public final class DatagramPorts {
         public void onLink(Link link) {
             end = (LinkDispatcher) link.handler();
             namesGivenUp = link.peerNamesGivenUp();
-            known.countDown();
+            known = true;
+            wakeSenders();
         }
 
         @Override
@@ -174,12 +206,13 @@ public final class DatagramPorts {
         private void refuse(String reason) {
             refusal = reason;
             sinceNanos = System.nanoTime();
-            known.countDown();
+            known = true;
+            wakeSenders();
         }
 
         /** Whether this outcome no longer counts. */
         private boolean isOver() {
-            if (known.getCount() > 0) {
+            if (!known) {
                 return false;
             }
             return end != null ? !end.isOpen() || end.link.peerNamesGivenUp() != namesGivenUp
@@ -196,7 +229,7 @@ public final class DatagramPorts {
          * here.
          */
         public boolean hasEnded() {
-            return known.getCount() == 0 && end != null && end.hasEnded();
+            return known && end != null && end.hasEnded();
         }
 
         /** When the search has begun, by {@code System.nanoTime}. */
@@ -204,14 +237,25 @@ public final class DatagramPorts {
             return begunNanos;
         }
 
-        /** Waits at most so many nanoseconds until it is known whether this leads anywhere. */
-        public boolean await(long nanos) throws InterruptedException {
-            return known.await(nanos, TimeUnit.NANOSECONDS);
+        /** Whether it is known if this leads anywhere. */
+        public boolean isKnown() {
+            return known;
+        }
+
+        /** Waits so many nanoseconds at most until that is known, or the sender is closed; true in any case. */
+        public boolean await(Sender sender, long nanos) throws InterruptedException {
+            lock.lock();
+            try {
+                awaitNews(() -> known, sender, nanos);
+                return true;
+            } finally {
+                lock.unlock();
+            }
         }
 
         /** The reason why this leads nowhere now; null if it leads to a process. */
         public String refusal() {
-            return known.getCount() > 0 ? "the search for a process there goes on" : refusal;
+            return !known ? "the search for a process there goes on" : refusal;
         }
 
         /** Whether a sender is to wait, because the receiver is behind and no sender has waited in vain for it. */
@@ -220,16 +264,12 @@ public final class DatagramPorts {
         }
 
         /**
-         * Waits at most so many nanoseconds until the receiver is not behind, or the sender is {@code closed}; always
-         * true.
+         * Waits at most so many nanoseconds until the receiver is not behind, or the sender is closed; always true.
          */
-        public boolean awaitRoom(int bytes, BooleanSupplier closed, long nanos) throws InterruptedException {
+        public boolean awaitRoom(int bytes, Sender sender, long nanos) throws InterruptedException {
             lock.lock();
             try {
-                long left = nanos;
-                while (left > 0 && isBehind(bytes) && !closed.getAsBoolean()) {
-                    left = room.awaitNanos(left);
-                }
+                long left = awaitNews(() -> !isBehind(bytes), sender, nanos);
                 unread |= left <= 0 && isBehind(bytes);
                 return true;
             } finally {
@@ -254,7 +294,7 @@ public final class DatagramPorts {
                 if (claimed > taken && claimed <= sent) {
                     taken = claimed;
                     unread = false;
-                    room.signalAll();
+                    news.signalAll();
                 }
             } finally {
                 lock.unlock();
@@ -317,8 +357,8 @@ public final class DatagramPorts {
         return !ports.isEmpty();
     }
 
-    /** Lets all waiting threads look again: a link has ended, or a socket was closed. */
-    public void lookAgain() {
+    /** A link has ended, and says so: all that wait here look again. */
+    void lookAgain() {
         try {
             for (Port port : ports.values()) {
                 port.receiver.lookAgain();
@@ -346,17 +386,17 @@ public final class DatagramPorts {
 
     /**
      * Gives a datagram of at most {@link #MAX_BYTES} to a port of this process, after a wait for room until the sender
-     * is {@code closed}, which is null for no wait; false if there is no such port. Throws if this virtual thread was
+     * is closed, which is null for no wait; false if there is no such port. Throws if this virtual thread was
      * interrupted, or the sender is closed and there is no room.
      */
     public boolean sendHere(InetSocketAddress source, InetSocketAddress destination, MemorySegment data,
-            BooleanSupplier closed) throws IOException {
+            Sender sender) throws IOException {
         Port port = fabric.linksOnly ? null : find(destination);
         if (port == null) {
             return false;
         }
         int bytes = (int) data.byteSize();
-        if (closed == null ? port.receiver.hasRoom(bytes, null) : port.receiver.awaitRoom(bytes, closed)) {
+        if (sender == null ? port.receiver.hasRoom(bytes, null) : port.receiver.awaitRoom(bytes, sender)) {
             port.receiver.take(source, data.toArray(ValueLayout.JAVA_BYTE), null);
         } else {
             dropped.incrementAndGet();
@@ -399,9 +439,27 @@ public final class DatagramPorts {
     private void wakeSenders() {
         lock.lock();
         try {
-            room.signalAll();
+            news.signalAll();
         } finally {
             lock.unlock();
+        }
+    }
+
+    /**
+     * Waits, with the lock held, until that is so or the sender is closed, so many nanoseconds at most; gives what is
+     * left of these.
+     */
+    private long awaitNews(BooleanSupplier reached, Sender sender, long nanos) throws InterruptedException {
+        Runnable wake = this::wakeSenders;
+        sender.waits(wake);
+        try {
+            long left = nanos;
+            while (left > 0 && !reached.getAsBoolean() && !sender.isClosed()) {
+                left = news.awaitNanos(left);
+            }
+            return left;
+        } finally {
+            sender.goesOn(wake);
         }
     }
 
@@ -417,7 +475,7 @@ public final class DatagramPorts {
         byte[] host = new byte[entry.payloadBytes()];
         MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset(), host, 0, host.length);
         Route route = routes.get(new InetSocketAddress(LocalAddresses.host(host, 0), entry.value() & PORT_MASK));
-        if (route != null && route.known.getCount() == 0 && route.end == end) {
+        if (route != null && route.known && route.end == end) {
             route.taken(entry.first());
         }
     }

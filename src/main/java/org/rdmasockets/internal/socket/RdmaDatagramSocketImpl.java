@@ -54,9 +54,12 @@ public final class RdmaDatagramSocketImpl extends DatagramSocketImpl {
         }
     }
 
+    /** Nothing happens if the socket that does the work is bound. */
     @Override
     protected void bind(int port, InetAddress address) throws SocketException {
-        socket.bind(new InetSocketAddress(address, port));
+        if (!socket.isBound()) {
+            socket.bind(new InetSocketAddress(address, port));
+        }
     }
 
     @Override

@@ -10,7 +10,6 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
@@ -21,7 +20,7 @@ import org.rdmasockets.internal.sharedmemory.DatagramPorts;
 class DatagramInboxTest {
     private static final int ROOM = 8;
     private static final long LONG_NANOS = TimeUnit.MINUTES.toNanos(1);
-    private static final BooleanSupplier OPEN = () -> false;
+    private static final DatagramPorts.Sender OPEN = new DatagramPorts.Sender();
     private static final InetSocketAddress SENDER = new InetSocketAddress(InetAddress.getLoopbackAddress(), 7);
 
     private static DatagramInbox inbox(long roomNanos) {

@@ -14,11 +14,15 @@ import java.net.SocketException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.FreePorts;
+import org.rdmasockets.internal.provider.Providers;
+import org.rdmasockets.internal.sharedmemory.DatagramPorts;
+import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
 
 /** Sockets that end: those who wait in them hear of it. */
 @Timeout(value = 1, unit = TimeUnit.MINUTES)
@@ -58,6 +62,52 @@ class DatagramWaysTest {
             sending.close();
             Throwable end = assertThrows(ExecutionException.class, second::get).getCause();
             assertEquals("Socket closed", assertInstanceOf(SocketException.class, end).getMessage());
+        } finally {
+            sending.close();
+        }
+    }
+
+    /** Else as many closes as there are sockets would take the square of that. */
+    @Test
+    void aCloseVisitsNoOtherPort() throws Exception {
+        AtomicInteger visits = new AtomicInteger();
+        Thread closing = Thread.currentThread();
+        DatagramPorts.Receiver other = new DatagramPorts.Receiver() {
+            private void visit() {
+                if (Thread.currentThread() == closing) { // the poller may tell of other tests' links
+                    visits.incrementAndGet();
+                }
+            }
+
+            @Override
+            public boolean hasRoom(int bytes, Runnable taken) {
+                visit();
+                return false;
+            }
+
+            @Override
+            public boolean awaitRoom(int bytes, DatagramPorts.Sender sender) {
+                visit();
+                return false;
+            }
+
+            @Override
+            public void take(InetSocketAddress source, byte[] data, Runnable taken) {
+                visit();
+            }
+
+            @Override
+            public void lookAgain() {
+                visit();
+            }
+        };
+        InetSocketAddress to = address();
+        DatagramWays sending = ways(address(), new DatagramInbox(1));
+        try (DatagramPorts.Port _ = ((SharedMemoryProvider) Providers.sharedMemory()).datagramPorts().open(to, other)) {
+            sending.send(null, to, MemorySegment.ofArray(new byte[1]), true);
+            assertEquals(1, visits.get(), "the send's");
+            sending.close();
+            assertEquals(1, visits.get());
         } finally {
             sending.close();
         }

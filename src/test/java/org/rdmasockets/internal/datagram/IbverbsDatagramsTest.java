@@ -2,6 +2,7 @@ package org.rdmasockets.internal.datagram;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -15,9 +16,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.internal.connection.Engine;
 
 /** A socket takes messages over UDP, where there is no RDMA device: it is the same machine for all tests. */
 class IbverbsDatagramsTest {
@@ -109,6 +114,19 @@ class IbverbsDatagramsTest {
                     () -> datagrams.send(new InetSocketAddress(LOOPBACK, from), MemorySegment.ofArray(DATA)));
         }
         assertEquals(IbverbsDatagrams.MOST_PEERS, datagrams.peerCount());
+    }
+
+    @Test
+    void aSendThatWaitsForItsQueuePairIsEndedByAClose() throws Exception {
+        FutureTask<DatagramWays.Sent> send = new FutureTask<>(
+                () -> datagrams.send(STRANGER, MemorySegment.ofArray(DATA)));
+        synchronized (Engine.class) { // no engine can be had, and so no queue pair
+            Thread sender = Thread.ofPlatform().start(send);
+            Await.until("the sender waits", () -> sender.getState() == Thread.State.TIMED_WAITING);
+            datagrams.close();
+            Throwable end = assertThrows(ExecutionException.class, () -> send.get(20, TimeUnit.SECONDS)).getCause();
+            assertEquals("Socket closed", assertInstanceOf(SocketException.class, end).getMessage());
+        }
     }
 
     @Test

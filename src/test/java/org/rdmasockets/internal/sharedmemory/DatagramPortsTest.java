@@ -3,6 +3,7 @@ package org.rdmasockets.internal.sharedmemory;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.foreign.MemorySegment;
@@ -13,10 +14,12 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
@@ -27,9 +30,14 @@ import org.rdmasockets.verbs.EventPoller;
 @Timeout(value = 1, unit = TimeUnit.MINUTES)
 class DatagramPortsTest {
     private static final long LONG_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final DatagramPorts.Sender OPEN = new DatagramPorts.Sender();
 
-    /** Whether the sender's socket is. */
-    private final AtomicBoolean closed = new AtomicBoolean();
+    private final DatagramPorts.Sender sender = new DatagramPorts.Sender();
+    private final Taken receiver = new Taken();
+    private DatagramPorts ports;
+    /** Nothing comes from another process but in this one's {@code await}. */
+    private EventPoller poller;
+    private InetSocketAddress address;
 
     /** Takes all; and what its application owes to senders. */
     private record Taken(List<byte[]> all, Queue<Runnable> owed) implements DatagramPorts.Receiver {
@@ -38,7 +46,7 @@ class DatagramPortsTest {
         }
 
         @Override
-        public boolean awaitRoom(int bytes, BooleanSupplier closed) {
+        public boolean awaitRoom(int bytes, DatagramPorts.Sender sender) {
             throw new AssertionError("it is not in this process");
         }
 
@@ -61,10 +69,19 @@ class DatagramPortsTest {
         }
     }
 
-    private static int freePort() throws Exception {
-        try (DatagramSocket socket = new DatagramSocket()) {
-            return socket.getLocalPort();
+    @BeforeEach
+    void open() throws Exception {
+        SharedMemoryProvider provider = new SharedMemoryProvider(true);
+        ports = provider.datagramPorts();
+        poller = provider.createEventPoller();
+        try (DatagramSocket free = new DatagramSocket()) {
+            address = new InetSocketAddress(InetAddress.getLoopbackAddress(), free.getLocalPort());
         }
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        poller.close();
     }
 
     private static MemorySegment data(int value) {
@@ -74,43 +91,37 @@ class DatagramPortsTest {
     /** Nothing takes entries out of the ring while the port changes hands. */
     @Test
     void whatAPortsFormerUserWasSentDoesNotComeToTheNextOne() throws Exception {
-        SharedMemoryProvider provider = new SharedMemoryProvider(true);
-        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
         Taken first = new Taken();
         Taken second = new Taken();
-        DatagramPorts ports = provider.datagramPorts();
-        try (EventPoller poller = provider.createEventPoller()) {
-            DatagramPorts.Port former = ports.open(address, first);
-            DatagramPorts.Route route = way(ports, poller, address);
-            route.send(address, data(1), true);
-            Await.until("the first datagram", () -> {
+        DatagramPorts.Port former = ports.open(address, first);
+        DatagramPorts.Route route = way();
+        route.send(address, data(1), true);
+        Await.until("the first datagram", () -> {
+            poller.await(10, source -> { });
+            return !first.all().isEmpty();
+        });
+        route.send(address, data(2), true);
+        former.close();
+        DatagramPorts.Port next = ports.open(address, second);
+        try {
+            route.send(address, data(3), true);
+            Await.until("a datagram for the next user", () -> {
                 poller.await(10, source -> { });
-                return !first.all().isEmpty();
+                return !second.all().isEmpty();
             });
-            route.send(address, data(2), true);
-            former.close();
-            DatagramPorts.Port next = ports.open(address, second);
-            try {
-                route.send(address, data(3), true);
-                Await.until("a datagram for the next user", () -> {
-                    poller.await(10, source -> { });
-                    return !second.all().isEmpty();
-                });
-            } finally {
-                next.close();
-            }
-            assertEquals(1, first.all().size());
-            assertEquals(1, second.all().size(), "one was meant for the former user");
-            assertArrayEquals(new byte[] {3}, second.all().getFirst());
+        } finally {
+            next.close();
         }
+        assertEquals(1, first.all().size());
+        assertEquals(1, second.all().size(), "one was meant for the former user");
+        assertArrayEquals(new byte[] {3}, second.all().getFirst());
     }
 
-    private static DatagramPorts.Route way(DatagramPorts ports, EventPoller poller, InetSocketAddress address)
-            throws Exception {
+    private DatagramPorts.Route way() throws Exception {
         DatagramPorts.Route route = ports.route(address);
         Await.until("the way to the port", () -> {
             poller.await(10, source -> { });
-            return route.await(0);
+            return route.isKnown();
         });
         return route;
     }
@@ -125,21 +136,20 @@ class DatagramPortsTest {
     }
 
     private FutureTask<Boolean> startWait(DatagramPorts.Route route) throws Exception {
-        FutureTask<Boolean> wait = new FutureTask<>(() -> route.awaitRoom(1, closed::get, LONG_NANOS));
-        Thread sender = Thread.ofPlatform().start(wait);
-        Await.until("the sender waits", () -> sender.getState() == Thread.State.TIMED_WAITING);
+        return start(() -> route.awaitRoom(1, sender, LONG_NANOS));
+    }
+
+    private static FutureTask<Boolean> start(Callable<Boolean> waiting) throws Exception {
+        FutureTask<Boolean> wait = new FutureTask<>(waiting);
+        Thread thread = Thread.ofPlatform().start(wait);
+        Await.until("the sender waits", () -> thread.getState() == Thread.State.TIMED_WAITING);
         return wait;
     }
 
     @Test
     void aSenderWaitsUntilAReceiverOfAnotherProcessHasTakenSome() throws Exception {
-        SharedMemoryProvider provider = new SharedMemoryProvider(true);
-        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
-        Taken receiver = new Taken();
-        DatagramPorts ports = provider.datagramPorts();
-        try (EventPoller poller = provider.createEventPoller();
-                DatagramPorts.Port _ = ports.open(address, receiver)) {
-            DatagramPorts.Route route = way(ports, poller, address);
+        try (DatagramPorts.Port _ = ports.open(address, receiver)) {
+            DatagramPorts.Route route = way();
             int sent = flood(route, address);
             for (int i = 0; i < 3; i++) {
                 FutureTask<Boolean> wait = startWait(route);
@@ -168,31 +178,37 @@ class DatagramPortsTest {
 
     @Test
     void aSenderIsEndedByItsOwnClose() throws Exception {
-        SharedMemoryProvider provider = new SharedMemoryProvider(true);
-        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
-        DatagramPorts ports = provider.datagramPorts();
-        try (EventPoller poller = provider.createEventPoller();
-                DatagramPorts.Port _ = ports.open(address, new Taken())) {
-            DatagramPorts.Route route = way(ports, poller, address);
+        try (DatagramPorts.Port _ = ports.open(address, new Taken())) {
+            DatagramPorts.Route route = way();
             flood(route, address);
             FutureTask<Boolean> wait = startWait(route);
-            closed.set(true);
-            ports.lookAgain();
+            sender.close();
             assertTrue(wait.get());
             assertTrue(route.isBehind(1), "others wait as before");
+        }
+    }
+
+    /** Nothing takes in what tells the outcome, until the poller is asked. */
+    @Test
+    void aSearchEndsForASenderThatClosesAndForOthersWithItsOutcome() throws Exception {
+        try (DatagramPorts.Port _ = ports.open(address, receiver)) {
+            DatagramPorts.Route route = ports.route(address);
+            FutureTask<Boolean> wait = start(() -> route.await(sender, LONG_NANOS));
+            FutureTask<Boolean> other = start(() -> route.await(new DatagramPorts.Sender(), LONG_NANOS));
+            sender.close();
+            assertTrue(wait.get());
+            assertFalse(route.isKnown() || other.isDone(), "nothing is known yet");
+            way();
+            assertTrue(other.get());
+            assertNull(route.refusal());
         }
     }
 
     /** Nothing is owed for it, and it takes no other sender's room. */
     @Test
     void aSenderThatNeverWaitsIsToldNothing() throws Exception {
-        SharedMemoryProvider provider = new SharedMemoryProvider(true);
-        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
-        Taken receiver = new Taken();
-        DatagramPorts ports = provider.datagramPorts();
-        try (EventPoller poller = provider.createEventPoller();
-                DatagramPorts.Port _ = ports.open(address, receiver)) {
-            DatagramPorts.Route route = way(ports, poller, address);
+        try (DatagramPorts.Port _ = ports.open(address, receiver)) {
+            DatagramPorts.Route route = way();
             int many = 500;
             for (int i = 0; i < many; i++) {
                 route.send(address, data(0), false);
@@ -208,16 +224,11 @@ class DatagramPortsTest {
 
     @Test
     void aReceiverOfAnotherProcessThatDoesNotReadIsWaitedForOnce() throws Exception {
-        SharedMemoryProvider provider = new SharedMemoryProvider(true);
-        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
-        Taken receiver = new Taken();
-        DatagramPorts ports = provider.datagramPorts();
-        try (EventPoller poller = provider.createEventPoller();
-                DatagramPorts.Port _ = ports.open(address, receiver)) {
-            DatagramPorts.Route route = way(ports, poller, address);
+        try (DatagramPorts.Port _ = ports.open(address, receiver)) {
+            DatagramPorts.Route route = way();
             int window = flood(route, address);
             assertTrue(window * DatagramPorts.cost(1) >= 104 << 10, "a burst waits that SO_RCVBUF has room for");
-            assertTrue(route.awaitRoom(1, closed::get, 1), "the datagram may be sent all the same");
+            assertTrue(route.awaitRoom(1, sender, 1), "the datagram may be sent all the same");
             for (int i = 0; i < 2 * window; i++) {
                 assertFalse(route.isBehind(1), "no other wait");
                 route.send(address, data(0), true);
@@ -243,14 +254,10 @@ class DatagramPortsTest {
         int room = 208 << 10;
         int burst = room / DatagramPorts.cost(1);
         int flood = 10_000;
-        SharedMemoryProvider provider = new SharedMemoryProvider(true);
-        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
         DatagramInbox inbox = new DatagramInbox(room);
-        DatagramPorts ports = provider.datagramPorts();
         AtomicBoolean done = new AtomicBoolean();
-        try (EventPoller poller = provider.createEventPoller();
-                DatagramPorts.Port _ = ports.open(address, inbox)) {
-            DatagramPorts.Route route = way(ports, poller, address);
+        try (DatagramPorts.Port _ = ports.open(address, inbox)) {
+            DatagramPorts.Route route = way();
             FutureTask<Void> polling = new FutureTask<>(() -> {
                 while (!done.get()) {
                     poller.await(10, source -> { });
@@ -280,7 +287,7 @@ class DatagramPortsTest {
             throws InterruptedException {
         for (int i = 0; i < many; i++) {
             if (route.isBehind(1)) {
-                route.awaitRoom(1, () -> false, nanos);
+                route.awaitRoom(1, OPEN, nanos);
             }
             route.send(from, data(0), true);
         }
@@ -294,13 +301,8 @@ class DatagramPortsTest {
 
     @Test
     void aLinkThatEndsWakesSenders() throws Exception {
-        SharedMemoryProvider provider = new SharedMemoryProvider(true);
-        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), freePort());
-        DatagramPorts ports = provider.datagramPorts();
-        Taken receiver = new Taken();
-        try (EventPoller poller = provider.createEventPoller();
-                DatagramPorts.Port _ = ports.open(address, receiver)) {
-            DatagramPorts.Route route = way(ports, poller, address);
+        try (DatagramPorts.Port _ = ports.open(address, receiver)) {
+            DatagramPorts.Route route = way();
             flood(route, address);
             FutureTask<Boolean> wait = startWait(route);
             route.end.link.fail("a test");

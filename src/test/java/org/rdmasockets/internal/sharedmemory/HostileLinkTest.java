@@ -15,7 +15,6 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -362,7 +361,7 @@ class HostileLinkTest {
             }
 
             @Override
-            public boolean awaitRoom(int bytes, BooleanSupplier closed) {
+            public boolean awaitRoom(int bytes, DatagramPorts.Sender sender) {
                 throw new AssertionError("a thread that serves others waits");
             }
 

@@ -58,8 +58,6 @@ public final class SessionHub {
     private static final long LEAST_PARK = 200_000;
     /** The timer lists the sessions that are due within this time; it looks at all only when others are due. */
     private static final long SOON_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    /** How long a socket may bring nothing but failures before it is given up. */
-    private static final long FAILING_NANOS = TimeUnit.SECONDS.toNanos(5);
     /** The least that all sessions together may hold, in bytes. */
     private static final long HELD_BYTES = 64L << 20;
     /** Likewise, in messages of the longest kind. */
@@ -149,6 +147,7 @@ public final class SessionHub {
     static SessionListener listen(DatagramSocket socket, int maxMessage, long maxHeld) throws IOException {
         boolean listening = false;
         try {
+            socket.setSoTimeout(0); // silence is no failure
             SessionHub hub = new SessionHub(socket, true, maxMessage, maxHeld);
             SessionListener listener = hub.new SessionListener((InetSocketAddress) socket.getLocalSocketAddress());
             hub.start();
@@ -381,8 +380,8 @@ public final class SessionHub {
         private final DatagramPacket packet = new DatagramPacket(buffer.array(), buffer.capacity());
         private final Runnable loop = this::receiveAll;
         private final Runnable end = SessionHub.this::endAll;
-        private long failingSince;
-        private long failedAt;
+        /** One after the other. */
+        private int failures;
 
         @Override
         public void run() {
@@ -399,7 +398,7 @@ public final class SessionHub {
                     packet.setLength(buffer.capacity());
                     socket.receive(packet);
                     buffer.clear().limit(packet.getLength());
-                    failingSince = 0;
+                    failures = 0;
                     lock.lock();
                     try {
                         receive(buffer, (InetSocketAddress) packet.getSocketAddress(), System.nanoTime());
@@ -414,15 +413,12 @@ public final class SessionHub {
                         giveUp(e); // not from the network, where a stranger could have forged it
                         return;
                     }
-                    long now = System.nanoTime();
-                    failingSince = failingSince == 0 || now - failedAt > FAILING_NANOS / 2 ? now : failingSince;
-                    failedAt = now;
-                    if (now - failingSince > FAILING_NANOS) {
+                    failures++;
+                    if (failures >= LibraryThreads.MOST_TRIES) {
                         giveUp(e);
                         return;
                     }
-                    // Memory may be back soon.
-                    LockSupport.parkNanos(Math.max(LEAST_PARK, (now - failingSince) / 8));
+                    LibraryThreads.pause(); // memory may be back soon
                 }
             }
         }
@@ -525,11 +521,13 @@ public final class SessionHub {
 
     private void handshake(InetSocketAddress from, long now) {
         long client = in.sender;
-        if (!listening || in.payload.remaining() != COOKIE_BYTES) {
+        if (in.payload.remaining() != COOKIE_BYTES) {
             dropped++;
-            if (in.payload.remaining() == COOKIE_BYTES) { // the answer is shorter than what it answers
-                answerStranger(Packet.RESET, client, 0, new byte[0], from);
-            }
+            return;
+        }
+        if (!listening) {
+            dropped++;
+            answerStranger(Packet.RESET, client, 0, new byte[0], from); // it is shorter than what it answers
             return;
         }
         if (in.kind == Packet.INIT) {
@@ -637,12 +635,14 @@ public final class SessionHub {
                 }
             } catch (RuntimeException | Error e) {
                 lookAt = Long.MIN_VALUE;
-                next = System.nanoTime() + LEAST_PARK; // perhaps no memory: again
+                next = Long.MIN_VALUE; // again: no call need wake this thread
                 wakeAt = next;
             } finally {
                 lock.unlock();
             }
-            if (next == Long.MAX_VALUE) {
+            if (next == Long.MIN_VALUE) {
+                LibraryThreads.pause(); // no memory, perhaps, and then a park may have no end
+            } else if (next == Long.MAX_VALUE) {
                 LockSupport.park(this);
             } else {
                 LockSupport.parkNanos(this, Math.max(LEAST_PARK, next - System.nanoTime()));

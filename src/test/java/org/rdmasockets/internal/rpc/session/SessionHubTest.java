@@ -28,11 +28,11 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.AbstractOwnableSynchronizer;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.RdmaDatagramSocket;
@@ -237,7 +237,7 @@ class SessionHubTest {
             }
 
             @Override
-            public boolean awaitRoom(int bytes, BooleanSupplier closed) {
+            public boolean awaitRoom(int bytes, DatagramPorts.Sender sender) {
                 asked.add("after a wait");
                 return false;
             }
@@ -329,7 +329,9 @@ class SessionHubTest {
                         new DatagramSocket(at) {
                             @Override
                             public void receive(DatagramPacket into) throws IOException {
-                                super.receive(into);
+                                if (!fails.get()) {
+                                    super.receive(into);
+                                }
                                 if (fails.get()) {
                                     throw new IOException("this socket is broken");
                                 }
@@ -340,6 +342,34 @@ class SessionHubTest {
             Await.until("the session's end", () -> pending.await(Duration.ofMillis(10)) || !client.isConnected());
             fails.set(false);
             assertArrayEquals(PING, pending.await());
+        }
+    }
+
+    /** The next packet is in the kernel meanwhile. */
+    @Test
+    void manyFailuresOfASocketThatThenReceivesCostNoSession() throws Exception {
+        AtomicInteger failures = new AtomicInteger();
+        List<DatagramSocket> made = new CopyOnWriteArrayList<>();
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
+        try (CallServer server = echo(listener);
+                RpcClient client = RpcClient.builder().datagrams(at -> {
+                    made.add(new DatagramSocket(at) {
+                        @Override
+                        public void receive(DatagramPacket into) throws IOException {
+                            if (failures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+                                throw new IOException("of a test");
+                            }
+                            super.receive(into);
+                        }
+                    });
+                    return made.getLast();
+                }).connect(server.localAddress())) {
+            failures.set(500); // from the next receive on
+            for (int i = 0; i < 3; i++) {
+                assertArrayEquals(PING, client.call("echo", PING, RpcOptions.DEFAULT.timeout(Duration.ofSeconds(30))));
+            }
+            assertEquals(0, failures.get());
+            assertEquals(1, made.size(), "sockets");
         }
     }
 
