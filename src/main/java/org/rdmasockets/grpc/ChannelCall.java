@@ -46,6 +46,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private static final Duration INTERRUPT_LOOK = Duration.ofMillis(50);
     /** Longest message that is sent at once; a longer one may go in parts, on a thread that may wait. */
     private static final int AT_ONCE_BYTES = 8_000;
+    /** A call is ready while fewer bytes wait to be sent, as over Netty, unless its options say otherwise. */
+    private static final int READY_BYTES = 32 << 10;
     private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
     private static final Status NO_ROOM = Status.INTERNAL.withDescription("no memory or stack for the call");
 
@@ -53,6 +55,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private final MethodDescriptor<Q, A> method;
     private final CallOptions options;
     private final boolean unary;
+    /** Whether the listener hears of {@code onReady}: as over Netty not of a call with one request. */
+    private final boolean tellsReady;
+    private final int readyBytes;
     private final Context context;
     private final Thread maker;
     private final SerialTask task;
@@ -76,6 +81,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private boolean headersTold;
     /** Null if answers are as they are. */
     private Decompressor decompressor;
+    /** Whether the listener was told of the beginning, and knows that there is room. */
+    private boolean toldBegun;
     private volatile boolean toldReady;
     private boolean answered;
     /** The text of the end's status if the listener throws now; gRPC's words. */
@@ -106,6 +113,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private final AtomicInteger flushes = new AtomicInteger();
     /** Messages that wait, or are being sent; its monitor guards it, and all below. */
     final ArrayDeque<byte[]> outbox = new ArrayDeque<>(1);
+    /** The bytes of those. */
+    private long waiting;
     private boolean halfClosed;
     /** Whether headers are complete, so that the call may begin. */
     private boolean mayBegin;
@@ -115,6 +124,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         this.method = method;
         this.options = options;
         unary = method.getType() == MethodType.UNARY;
+        tellsReady = !method.getType().clientSendsOneMessage();
+        Integer ready = options.getOnReadyThreshold();
+        readyBytes = ready == null ? READY_BYTES : ready;
         context = Context.current();
         maker = Thread.currentThread();
         task = new SerialTask(executor(), this::look, null);
@@ -130,6 +142,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (listener != null || cut != null) {
             throw new IllegalStateException(listener == null ? "call was cancelled" : "Already started");
         }
+        Objects.requireNonNull(told, "observer");
         tracers = Tracers.of(options, Objects.requireNonNull(more, "headers"));
         listener = told;
         Status refused = refusal();
@@ -563,14 +576,18 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         } catch (IOException | RuntimeException e) {
             end(Status.CANCELLED.withDescription("Failed to stream message").withCause(e));
             return;
+        } catch (Error e) {
+            end(Status.CANCELLED.withDescription("Client sendMessage() failed with Error").withCause(e));
+            throw e;
         }
         synchronized (outbox) {
             outbox.add(bytes);
+            waiting += bytes.length;
         }
         if (!unary) {
             flush();
-            toldReady &= isReady();
-            if (!toldReady && isReady()) { // also if the task has looked while another message went
+            toldReady &= hasRoom();
+            if (!toldReady && hasRoom()) { // also if the task has looked while another message went
                 news();
             }
         }
@@ -640,7 +657,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     private void sent() {
         synchronized (outbox) {
-            outbox.poll();
+            waiting -= outbox.poll().length;
         }
     }
 
@@ -682,12 +699,15 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     @Override
     public boolean isReady() {
-        RpcClientCall open = stream;
-        if (unary) {
-            return listener != null && !over;
-        }
         synchronized (outbox) {
-            return open != null && outbox.isEmpty() && open.hasRoom();
+            return !halfClosed && (unary ? listener != null && !over : hasRoom());
+        }
+    }
+
+    /** Of a stream: whether it is ready but for a half-close. */
+    boolean hasRoom() {
+        synchronized (outbox) {
+            return stream != null && !over && waiting < readyBytes;
         }
     }
 
@@ -762,6 +782,12 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             return false;
         }
         flush();
+        if (tellsReady && !toldReady && isNowReady()) {
+            toldBegun = true;
+            telling = "Failed to call onReady.";
+            listener.onReady();
+            return true;
+        }
         if (failed != null) {
             switch (failed.status()) {
                 case CANCELLED, DEADLINE_EXCEEDED, UNAVAILABLE -> {
@@ -789,15 +815,18 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             RpcException last = open.failure(); // may have come since
             closeBy(last == null ? Status.OK : whatWasFirst(Encoding.status(last)),
                     last == null ? open.trailers() : last.trailers());
-            return false;
-        }
-        if (!toldReady && isReady()) {
-            toldReady = true;
-            telling = "Failed to call onReady.";
-            listener.onReady();
-            return true;
         }
         return false;
+    }
+
+    /** Whether the listener is to be told so: at the beginning in any case. */
+    private boolean isNowReady() {
+        toldReady = true; // before the look: pairs with sendMessage
+        boolean ready = hasRoom();
+        if (!ready) {
+            toldReady = false;
+        }
+        return ready || !toldBegun;
     }
 
     private void tellHeaders(RpcMetadata arrived) throws StatusException {
@@ -864,10 +893,15 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
     }
 
-    /** Whether the server may have begun it: not if nothing of it was sent, or the server has refused it. */
-    boolean isBegun() {
+    /** Of a stream: whether nothing of it was sent. */
+    boolean isUnsent() {
+        return stream == null;
+    }
+
+    /** Of a stream: whether it has ended before its server has begun it. */
+    boolean isRefused() {
         RpcClientCall open = stream;
-        return open == null ? pending != null : !open.isRefused();
+        return open != null && open.isRefused();
     }
 
     @Override

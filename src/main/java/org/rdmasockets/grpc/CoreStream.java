@@ -14,9 +14,10 @@ import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.internal.ClientStream;
 import io.grpc.internal.ClientStreamListener;
+import io.grpc.internal.ClientStreamListener.RpcProgress;
 import io.grpc.internal.InsightBuilder;
 import java.io.InputStream;
-import java.util.concurrent.atomic.AtomicBoolean;
+import org.rdmasockets.internal.lock.LibraryThreads;
 
 /** A call of a channel of gRPC's core, as a call of the channel that is its connection. */
 final class CoreStream implements ClientStream {
@@ -37,16 +38,21 @@ final class CoreStream implements ClientStream {
     private final MethodDescriptor<?, ?> method;
     private final Metadata headers;
     private CallOptions options;
-    private final AtomicBoolean ended = new AtomicBoolean();
+    private final Runnable ending = this::tellEnd;
+    private volatile boolean ended;
     /** Set by start. */
     private volatile ChannelCall<InputStream, InputStream> call;
 
+    /** All other options come by setters. */
     CoreStream(CoreTransports.CoreTransport transport, MethodDescriptor<?, ?> method, Metadata headers,
-            ClientStreamTracer[] tracers) {
+            Integer readyBytes, ClientStreamTracer[] tracers) {
         this.transport = transport;
         this.method = method;
         this.headers = headers;
         options = CallOptions.DEFAULT.withExecutor(Encoding.DIRECT);
+        if (readyBytes != null) {
+            options = options.withOnReadyThreshold(readyBytes);
+        }
         for (ClientStreamTracer tracer : tracers) {
             options = options.withStreamTracerFactory(new ClientStreamTracer.Factory() {
                 @Override
@@ -139,24 +145,30 @@ final class CoreStream implements ClientStream {
 
             @Override
             public void onClose(Status status, Metadata trailers) {
-                boolean begun = made.isBegun();
                 try {
-                    if (!begun) {
-                        end(); // gRPC makes it again at once, and not here if the server leaves
+                    RpcProgress progress = made.isRefused() ? RpcProgress.REFUSED
+                            : made.isUnsent() && status.getCode() == Status.Code.UNAVAILABLE ? RpcProgress.MISCARRIED
+                            : RpcProgress.PROCESSED;
+                    if (progress != RpcProgress.PROCESSED) {
+                        transport.leaveIfLost(); // gRPC makes it again at once, and not here if the server leaves
                     }
-                    listener.closed(status, begun ? ClientStreamListener.RpcProgress.PROCESSED
-                            : ClientStreamListener.RpcProgress.REFUSED, trailers);
+                    listener.closed(status, progress, trailers);
                 } finally {
-                    end();
+                    end(); // its listener is told first, as over Netty
                 }
             }
         }, headers);
     }
 
-    /** The transport has one stream less, once. */
+    /** The transport has one stream less, once: else it would not end. */
     private void end() {
-        if (ended.compareAndSet(false, true)) {
+        LibraryThreads.insist(ending);
+    }
+
+    private void tellEnd() {
+        if (!ended) {
             transport.ends();
+            ended = true;
         }
     }
 
@@ -179,7 +191,7 @@ final class CoreStream implements ClientStream {
 
     @Override
     public boolean isReady() {
-        return call != null && call.isReady();
+        return call != null && call.hasRoom();
     }
 
     @Override

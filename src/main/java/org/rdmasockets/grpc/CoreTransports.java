@@ -102,8 +102,7 @@ final class CoreTransports implements ClientTransportFactory {
         private final RdmaChannel channel;
         private final InternalLogId id;
         /** Tells the listener one thing after the other; all below is used in it only. */
-        private final SynchronizationContext order = new SynchronizationContext((thread, failure) ->
-                FAILURES.warn("a listener of gRPC has failed", failure));
+        private final SynchronizationContext order = new SynchronizationContext(CoreTransport::failed);
         private Listener listener;
         private int streams;
         private boolean leaving;
@@ -114,6 +113,14 @@ final class CoreTransports implements ClientTransportFactory {
             this.server = server;
             this.channel = channel;
             id = InternalLogId.allocate(CoreTransport.class, server.toString());
+        }
+
+        private static void failed(Thread thread, Throwable failure) {
+            try {
+                FAILURES.warn("a listener of gRPC has failed", failure);
+            } catch (RuntimeException | Error e) {
+                return; // no memory for a line, perhaps: the next is told all the same
+            }
         }
 
         @Override
@@ -146,9 +153,13 @@ final class CoreTransports implements ClientTransportFactory {
                 if (channel.client.isConnected() && !channel.isShutdown()) {
                     watch();
                 } else if (!channel.isShutdown()) {
-                    lost(Status.UNAVAILABLE.withDescription("the connection to " + server + " was lost"));
+                    lost();
                 }
             });
+        }
+
+        private void lost() {
+            lost(Status.UNAVAILABLE.withDescription("the connection to " + server + " was lost"));
         }
 
         /** There is no connection, or no more. Calls that have begun end by themselves. */
@@ -175,7 +186,7 @@ final class CoreTransports implements ClientTransportFactory {
         @Override
         public ClientStream newStream(MethodDescriptor<?, ?> method, Metadata headers, CallOptions options,
                 ClientStreamTracer[] tracers) {
-            return new CoreStream(this, method, headers, tracers); // the stream's setters bring the options
+            return new CoreStream(this, method, headers, options.getOnReadyThreshold(), tracers);
         }
 
         RdmaChannel channel() {
@@ -192,18 +203,26 @@ final class CoreTransports implements ClientTransportFactory {
             });
         }
 
-        /** A stream has ended. */
+        /** A stream has ended, and its listener knows. */
         void ends() {
+            leaveIfLost();
             order.execute(() -> {
                 streams--;
-                if (streams == 0) {
-                    listener.transportInUse(false);
+                try {
+                    if (streams == 0) {
+                        listener.transportInUse(false);
+                    }
+                } finally {
+                    endIfDone();
                 }
-                if (!channel.client.isConnected()) {
-                    leave(Status.UNAVAILABLE.withDescription("the connection to " + server + " was lost"));
-                }
-                endIfDone();
             });
+        }
+
+        /** No further stream comes here if the server leaves, or is gone. */
+        void leaveIfLost() {
+            if (!channel.client.isConnected()) {
+                lost();
+            }
         }
 
         @Override

@@ -106,26 +106,32 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
         this.known = known;
         for (ServerServiceDefinition service : known.services()) {
             for (ServerMethodDefinition<?, ?> method : service.getMethods()) {
-                methods.put(method.getMethodDescriptor().getFullMethodName(), intercepted(method));
+                methods.put(method.getMethodDescriptor().getFullMethodName(), callMethod(intercepted(method)));
             }
         }
     }
 
-    private <Q, A> CallMethod intercepted(ServerMethodDefinition<Q, A> definition) {
+    private <Q, A> ServerMethodDefinition<?, ?> intercepted(ServerMethodDefinition<Q, A> definition) {
         ServerCallHandler<Q, A> handler = definition.getServerCallHandler();
         for (ServerInterceptor interceptor : known.interceptors()) {
             ServerCallHandler<Q, A> next = handler;
             handler = (call, headers) -> interceptor.interceptCall(call, headers, next);
         }
         ServerMethodDefinition<Q, A> all = ServerMethodDefinition.create(definition.getMethodDescriptor(), handler);
-        return known.log() == null ? callMethod(all) : callMethod(known.log().wrapMethodDefinition(all));
+        return known.log() == null ? all : known.log().wrapMethodDefinition(all);
+    }
+
+    private <Q, A> CallMethod.Running beginning(ServerMethodDefinition<Q, A> definition) {
+        MethodDescriptor<Q, A> method = definition.getMethodDescriptor();
+        ServerCallHandler<Q, A> handler = definition.getServerCallHandler();
+        return stream -> new ServedCall<>(stream, method, handler, serving).begin();
     }
 
     private <Q, A> CallMethod callMethod(ServerMethodDefinition<Q, A> definition) {
         MethodDescriptor<Q, A> method = definition.getMethodDescriptor();
         ServerCallHandler<Q, A> handler = definition.getServerCallHandler();
         Executor executor = serving.executor();
-        CallMethod.Running begins = stream -> new ServedCall<>(stream, method, handler, serving).begin();
+        CallMethod.Running begins = beginning(definition);
         boolean here = serving.executors() == null
                 && (executor instanceof Encoding.Virtual || executor == Encoding.DIRECT);
         if (here && method.getType() == MethodDescriptor.MethodType.UNARY) {
@@ -151,13 +157,30 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
         }
     }
 
+    /** A call of no service of the builder: the fallback knows its method, or none does. What it throws is the end. */
+    private void fallBack(CallStream stream) throws Exception {
+        CallMethod.Running begins = this::unknown;
+        try {
+            String authority = Encoding.arrived(stream.headers(), serving.maxMetadata())
+                    .firstText(Encoding.AUTHORITY).orElse(null);
+            ServerMethodDefinition<?, ?> found = known.fallback().lookupMethod(stream.method(), authority);
+            if (found != null) {
+                begins = beginning(intercepted(found));
+            }
+        } catch (Throwable e) {
+            serving.failures().warn("the fallback gives no method {}", stream.method(), e);
+            Status status = Status.fromThrowable(e);
+            String text = status.getDescription();
+            stream.finish(status.getCode().value(), text == null ? "" : text, null, null);
+            return;
+        }
+        begins.run(stream);
+    }
+
     private CallMethod lookup(String name) {
         CallMethod method = methods.get(name);
-        if (method == null && known.fallback() != null) {
-            ServerMethodDefinition<?, ?> definition = known.fallback().lookupMethod(name, null);
-            method = definition == null ? null : intercepted(definition);
-        }
-        return method == null ? new CallMethod.Begun(this::unknown, false) : method;
+        return method == null ? new CallMethod.Begun(known.fallback() == null ? this::unknown : this::fallBack, false)
+                : method;
     }
 
     @Override
@@ -183,16 +206,20 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
 
     @Override
     public int getPort() {
-        CallServer now = started();
-        return now == null ? -1 : now.localAddress().getPort();
+        return bound().localAddress().getPort();
     }
 
-    @Override
-    public List<? extends SocketAddress> getListenSockets() {
+    private CallServer bound() {
         CallServer now = started();
         if (now == null) {
             throw new IllegalStateException("the server has not started");
         }
+        return now;
+    }
+
+    @Override
+    public List<? extends SocketAddress> getListenSockets() {
+        CallServer now = bound();
         return isShutdown() ? List.of() : List.of(now.localAddress());
     }
 

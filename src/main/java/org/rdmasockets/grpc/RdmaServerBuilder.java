@@ -147,12 +147,10 @@ public final class RdmaServerBuilder extends ServerBuilder<RdmaServerBuilder> {
         return this;
     }
 
+    /** Of services with the same name the last counts. */
     @Override
     public RdmaServerBuilder addService(ServerServiceDefinition service) {
-        String name = service.getServiceDescriptor().getName();
-        if (services.putIfAbsent(name, service) != null) {
-            throw new IllegalArgumentException("there is a service " + name + " already");
-        }
+        services.put(service.getServiceDescriptor().getName(), service);
         return this;
     }
 

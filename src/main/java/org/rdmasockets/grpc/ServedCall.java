@@ -53,7 +53,9 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private Listener<Q> listener;
     private boolean inputEnded;
     private boolean over;
-    /** Whether the listener knows that the call is ready, or the call was always ready. */
+    /** Whether the listener was told of the beginning; serial. */
+    private boolean toldBegun;
+    /** Whether the listener knows that there is room, or there always was. */
     private volatile boolean toldReady;
     private volatile String authority;
     /** Whether the application's supplier was asked for an executor; serial. */
@@ -315,14 +317,14 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     /** Does one thing that is due; false if nothing is. */
     private boolean step() throws IOException {
         flush();
+        if (!toldReady && isNowReady()) {
+            toldBegun = true;
+            listener.onReady();
+            return true;
+        }
         if (stream.code() >= 0) {
             endCall();
             return false;
-        }
-        if (!toldReady && isReady()) {
-            toldReady = true;
-            listener.onReady();
-            return true;
         }
         byte[] message = requested.get() > 0 && mayTake() ? poll() : null;
         if (message != null) {
@@ -335,6 +337,17 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
             return true;
         }
         return false;
+    }
+
+    /** Whether the listener is to be told so: at the beginning also if the application has ended the call already. */
+    private boolean isNowReady() {
+        boolean begins = !toldBegun && !isCancelled();
+        toldReady = true; // before the look: pairs with sendMessage
+        boolean ready = isReady();
+        if (!ready) {
+            toldReady = false;
+        }
+        return ready || begins;
     }
 
     /** Whether a message may be taken. Not the only one before the request is whole: until then it is counted. */
@@ -476,6 +489,9 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         } catch (IOException | RuntimeException e) {
             end(Status.fromThrowable(e).withDescription("the answer cannot be encoded: " + e), new Metadata(), true);
             throw Status.CANCELLED.withDescription("the answer cannot be encoded").withCause(e).asRuntimeException();
+        } catch (Error e) {
+            close(Status.CANCELLED.withDescription("Server sendMessage() failed with Error"), new Metadata());
+            throw e;
         }
         if (!method.getType().serverSendsOneMessage()) {
             synchronized (outbox) {

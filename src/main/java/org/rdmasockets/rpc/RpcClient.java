@@ -566,9 +566,9 @@ public final class RpcClient implements AutoCloseable {
             connectUntil = ownTime ? Math.min(deadlineNanos, NanoTimes.after(retryTime)) : refusedUntil;
         }
 
-        /** The last time at which the call may be made again. */
+        /** The last time at which the call may be made again: one with its own time asks whenever it is lost. */
         long untilNanos() {
-            return Math.max(refusedUntil, connectUntil);
+            return deadlineNanos;
         }
 
         /** The time until the deadline, in nanoseconds. */

@@ -6,11 +6,16 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.grpc.Attributes;
+import io.grpc.CallOptions;
+import io.grpc.ClientStreamTracer;
+import io.grpc.CompressorRegistry;
+import io.grpc.DecompressorRegistry;
 import io.grpc.EquivalentAddressGroup;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
 import io.grpc.NameResolver;
 import io.grpc.NameResolverProvider;
 import io.grpc.NameResolverRegistry;
@@ -19,6 +24,10 @@ import io.grpc.Status;
 import io.grpc.StatusOr;
 import io.grpc.StatusRuntimeException;
 import io.grpc.TlsChannelCredentials;
+import io.grpc.internal.ClientStreamListener;
+import io.grpc.internal.DisconnectError;
+import io.grpc.internal.ManagedClientTransport;
+import io.grpc.stub.ClientCalls;
 import io.grpc.stub.StreamObserver;
 import io.grpc.testing.integration.Messages.ResponseParameters;
 import io.grpc.testing.integration.Messages.SimpleRequest;
@@ -30,7 +39,9 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -38,10 +49,12 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.interop.TestBed;
+import org.rdmasockets.rpc.RpcClient;
 
 /** Channels of gRPC's core over connections of this library: resolvers, balancing and retries are gRPC's own. */
 class CoreChannelTest {
@@ -114,9 +127,12 @@ class CoreChannelTest {
     }
 
     private Named serve() throws IOException {
+        return serve(RdmaServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)));
+    }
+
+    private Named serve(RdmaServerBuilder builder) throws IOException {
         Named service = new Named();
-        Server server = RdmaServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
-                .addService(service).build().start();
+        Server server = builder.addService(service).build().start();
         service.port = server.getPort();
         servers.add(server);
         return service;
@@ -204,6 +220,115 @@ class CoreChannelTest {
         service.failures.set(4);
         assertEquals(Status.Code.UNAVAILABLE, assertThrows(StatusRuntimeException.class, this::call).getStatus()
                 .getCode());
+    }
+
+    /** As over Netty, by a retry that no policy has to allow: the server has not begun it. */
+    @Test
+    void aRefusedCallIsMadeAgainOnce() throws Exception {
+        Named service = serve(RdmaServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+                .maxConcurrentCalls(1));
+        use(RdmaChannelBuilder.forAddress("127.0.0.1", service.port).enableRetry());
+        CompletableFuture<StreamingOutputCallResponse> begun = new CompletableFuture<>();
+        StreamObserver<StreamingOutputCallRequest> requests = TestServiceGrpc.newStub(channel).fullDuplexCall(
+                new StreamObserver<>() {
+                    @Override
+                    public void onNext(StreamingOutputCallResponse answer) {
+                        begun.complete(answer);
+                    }
+
+                    @Override
+                    public void onError(Throwable failure) {
+                        begun.completeExceptionally(failure);
+                    }
+
+                    @Override
+                    public void onCompleted() {
+                        // It goes on until the test ends.
+                    }
+                });
+        requests.onNext(StreamingOutputCallRequest.newBuilder().addResponseParameters(
+                ResponseParameters.newBuilder().setSize(1)).build());
+        begun.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+        List<Boolean> attempts = Collections.synchronizedList(new ArrayList<>());
+        CallOptions options = CallOptions.DEFAULT.withStreamTracerFactory(new ClientStreamTracer.Factory() {
+            @Override
+            public ClientStreamTracer newClientStreamTracer(ClientStreamTracer.StreamInfo info, Metadata headers) {
+                attempts.add(info.isTransparentRetry());
+                return new ClientStreamTracer() { };
+            }
+        });
+        assertEquals(Status.Code.RESOURCE_EXHAUSTED, assertThrows(StatusRuntimeException.class, () ->
+                ClientCalls.blockingUnaryCall(channel, TestServiceGrpc.getUnaryCallMethod(), options,
+                SimpleRequest.getDefaultInstance())).getStatus().getCode());
+        assertEquals(List.of(false, true), attempts);
+    }
+
+    /** And its transport hears of it also if that throws. */
+    @Test
+    void theListenerOfAStreamHearsOfItsEndBeforeItsTransport() throws Exception {
+        int port = serve().port;
+        List<String> told = Collections.synchronizedList(new ArrayList<>());
+        CoreTransports.CoreTransport transport = new CoreTransports.CoreTransport(new InetSocketAddress("127.0.0.1",
+                port), new RdmaChannel(state -> RpcClient.builder().onState(state).unconnected(new InetSocketAddress(
+                "127.0.0.1", port)), new RdmaChannel.Settings("test", "test", Encoding.DIRECT, Duration.ofSeconds(30),
+                CompressorRegistry.getDefaultInstance(), DecompressorRegistry.getDefaultInstance(), 1000, 1000),
+                List.of(), UnaryOperator.identity()));
+        transport.start(new ManagedClientTransport.Listener() {
+            @Override
+            public void transportShutdown(Status why, DisconnectError error) {
+                told.add("shutdown");
+            }
+
+            @Override
+            public void transportTerminated() {
+                told.add("terminated");
+            }
+
+            @Override
+            public void transportReady() {
+                told.add("ready");
+            }
+
+            @Override
+            public void transportInUse(boolean inUse) {
+                told.add(inUse ? "in use" : "not in use");
+            }
+        });
+        Await.until("the transport is ready", () -> told.contains("ready"));
+        begin(transport, 20_000, told);
+        transport.shutdown(Status.UNAVAILABLE);
+        begin(transport, 1, told);
+        assertEquals(List.of("ready", "in use", "closed, PROCESSED", "not in use", "shutdown", "terminated", "in use",
+                "closed, MISCARRIED", "not in use"), told);
+    }
+
+    /** Begins a stream that cannot go, with so many bytes of headers. */
+    private static void begin(CoreTransports.CoreTransport transport, int bytes, List<String> told) {
+        Metadata headers = new Metadata();
+        headers.put(Metadata.Key.of("filler", Metadata.ASCII_STRING_MARSHALLER), "x".repeat(bytes));
+        transport.newStream(TestServiceGrpc.getUnaryCallMethod(), headers, CallOptions.DEFAULT,
+                new ClientStreamTracer[0]).start(new ClientStreamListener() {
+                    @Override
+                    public void headersRead(Metadata arrived) {
+                        // None come.
+                    }
+
+                    @Override
+                    public void closed(Status status, RpcProgress progress, Metadata trailers) {
+                        told.add("closed, " + progress);
+                        throw new AssertionError("says the test");
+                    }
+
+                    @Override
+                    public void messagesAvailable(MessageProducer producer) {
+                        // None come.
+                    }
+
+                    @Override
+                    public void onReady() {
+                        // It never is.
+                    }
+                });
     }
 
     @Test

@@ -325,6 +325,7 @@ class GrpcServicesTest {
         var call = channel.newCall(TestServiceGrpc.getFullDuplexCallMethod(), CallOptions.DEFAULT);
         assertThrows(IllegalStateException.class, () -> call.request(1));
         assertThrows(NullPointerException.class, () -> call.start(new ClientCall.Listener<>() { }, null));
+        assertThrows(NullPointerException.class, () -> call.start(null, new Metadata()));
         call.start(new ClientCall.Listener<>() { }, new Metadata());
         call.cancel(null, null);
         assertThrows(IllegalStateException.class, () -> call.sendMessage(

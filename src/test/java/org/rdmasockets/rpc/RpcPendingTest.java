@@ -332,6 +332,12 @@ class RpcPendingTest {
         assertEquals(before + 1, attempts.get());
     }
 
+    /** It asks for its answer whenever it is lost, and no other call says before that the client has it. */
+    @Test
+    void aCallWithItsOwnTimeKeepsItsNumberUntilItsDeadline() throws Exception {
+        assertEquals(Long.MAX_VALUE, client().new Backoff(Long.MAX_VALUE, Duration.ZERO).untilNanos());
+    }
+
     /** It is told without a lock, so that it may wait, and call the client. */
     @Test
     void aWatcherOfTheApplicationHoldsNoCallUp() throws Exception {

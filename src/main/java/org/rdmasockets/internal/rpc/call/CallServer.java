@@ -400,6 +400,11 @@ public final class CallServer implements AutoCloseable {
         return memory.bytes();
     }
 
+    /** Whether it takes no more calls. */
+    boolean isLeaving() {
+        return leaving;
+    }
+
     /** Calls that run now. */
     public int calls() {
         return calls.get();

@@ -419,7 +419,7 @@ public final class CallStream implements Runnable {
             connection.notSent(this);
         }
         if (streamed && connection.failure() != null) {
-            finish(Code.CANCELLED, "the client is gone", null, null);
+            clientGone();
         }
         return true;
     }
@@ -478,6 +478,11 @@ public final class CallStream implements Runnable {
         frame.text = reason;
         frame.metadata = metadata;
         end(status, reason, frame);
+    }
+
+    /** Server: the client is gone, and with it the call. */
+    void clientGone() {
+        finish(Code.CANCELLED, "the client is gone", null, null);
     }
 
     /** Client: gives the call up. */

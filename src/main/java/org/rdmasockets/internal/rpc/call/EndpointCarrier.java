@@ -297,9 +297,11 @@ public final class EndpointCarrier implements Carrier {
                         + " s");
     }
 
+    /** Each that has the lock gives it up in its time, also if the peer takes nothing. */
     private void lock(long deadlineNanos) throws IOException {
         try {
-            if (!sendLock.tryLock(patience(deadlineNanos))) {
+            if (!sendLock.tryLock(deadlineNanos == Long.MAX_VALUE ? Long.MAX_VALUE
+                    : deadlineNanos - System.nanoTime())) {
                 throw late(deadlineNanos);
             }
         } catch (InterruptedException e) {

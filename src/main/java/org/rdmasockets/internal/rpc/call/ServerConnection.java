@@ -28,7 +28,7 @@ final class ServerConnection extends CallConnection {
     /** Stands for no turn. */
     private static final long NOBODY = -1;
     /** How long a server that shuts down waits for clients to hear of it. */
-    private static final Duration GRACE = Duration.ofMillis(500);
+    static final Duration GRACE = Duration.ofMillis(500);
 
     private final CallServer server;
     /** Its part of the server's room; null before it has one. */
@@ -61,8 +61,8 @@ final class ServerConnection extends CallConnection {
     private volatile Thread ager;
     private volatile boolean greeted;
     private volatile boolean leaving;
-    /** Whether calls are refused because of the age: the client was told, so that it makes them elsewhere. */
-    private volatile boolean refuses;
+    /** Whether the client has been told of that, so that it makes calls elsewhere. */
+    private volatile boolean leaveTold;
     private volatile boolean graceOver;
 
     ServerConnection(CallServer server, Carrier carrier) {
@@ -255,7 +255,8 @@ final class ServerConnection extends CallConnection {
                 default -> call.remembered = found.entry();
             }
         }
-        boolean left = refuses;
+        // A call that crosses the word that a connection is old runs; a server that shuts down takes none.
+        boolean left = leaveTold && (graceOver || server.isLeaving());
         String why = left ? "the server is shutting down" : frame.lacksMessage ? ArrivingParts.DROPPED : lackFor(call);
         if (why != null) {
             Frame refusal = refusal(call, left ? Code.UNAVAILABLE : Code.RESOURCE_EXHAUSTED, why, Frame.NOT_BEGUN);
@@ -551,7 +552,7 @@ final class ServerConnection extends CallConnection {
 
     private void clientGone(CallStream call) {
         if (call.remembered == null || call.hasStreamed()) { // else its client may come back for the answer
-            call.finish(Code.CANCELLED, "the client is gone", null, null);
+            call.clientGone();
         }
     }
 
@@ -562,8 +563,7 @@ final class ServerConnection extends CallConnection {
             return;
         }
         if (left <= 0) {
-            start("rdma-rpc-end", () -> calls.values().forEach(call -> call.finish(Code.CANCELLED, "the client is gone",
-                    null, null)));
+            start("rdma-rpc-end", () -> calls.values().forEach(CallStream::clientGone));
         }
         // Also if it was forgotten before: an Error may have kept calls from their end.
         CallTimer.at(System.nanoTime() + Math.max(left, HELLO_NANOS / 10), () -> LibraryThreads.insist(forgetting));
@@ -580,7 +580,7 @@ final class ServerConnection extends CallConnection {
             if (greeted) {
                 sendSoon(new Frame(Frame.GOAWAY, 0, 0)); // the client may take nothing
             }
-            refuses = true;
+            leaveTold = true;
             start("rdma-rpc-grace", () -> {
                 try {
                     Thread.sleep(GRACE);
@@ -592,7 +592,7 @@ final class ServerConnection extends CallConnection {
             waits = true;
         } finally {
             if (!waits) {
-                refuses = true;
+                leaveTold = true;
                 endGrace();
             }
         }
@@ -604,8 +604,8 @@ final class ServerConnection extends CallConnection {
     }
 
     /**
-     * Ends the connection if the grace is over and no call runs. Calls that clients sent before they heard of the
-     * shutdown were refused meanwhile.
+     * Ends the connection if the grace is over and no call runs. Calls that clients sent before they heard of it have
+     * come meanwhile.
      */
     private void closeIfDone() {
         if (graceOver && calling.get() == 0 && late.get() == 0) {

@@ -1,16 +1,23 @@
 package org.rdmasockets.internal.rpc.call;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.lang.reflect.Proxy;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** The greeting that begins a connection of calls. */
+/** The greeting that begins a connection of calls, and the word that it ends. */
 class HelloTest {
+    private static final int MAX_MESSAGE = 1 << 20;
+    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(40);
+
     /** A server that has just started may load code for long before it greets its first client. */
     @Test
     void aClientWaitsForItAsLongAsItIsTold() {
@@ -28,5 +35,51 @@ class HelloTest {
         assertThrows(SocketTimeoutException.class, () -> new ClientConnection(silent, CallConnection.WINDOW,
                 new byte[ClientConnection.IDENTITY_BYTES], 0, limit));
         assertTrue(until.get() - begun >= limit, "it waits for " + (until.get() - begun) + " ns");
+    }
+
+    /** Streams are not made again: each change of an old connection for a new one would cost some. */
+    @Test
+    void callsThatCrossTheWordThatTheirConnectionIsOldRun() throws Exception {
+        CallServer.Aging old = new CallServer.Aging(Long.MAX_VALUE, TimeUnit.MILLISECONDS.toNanos(1), Long.MAX_VALUE);
+        try (CallServer server = CallServer.over(EndpointCarrier.listen(new InetSocketAddress(
+                InetAddress.getLoopbackAddress(), 0), MAX_MESSAGE), name -> new CallMethod.Begun(call ->
+                call.finish(Code.OK, "", null, null), false), CallServer.Settings.DEFAULT, old);
+                Carrier carrier = EndpointCarrier.connect(server.localAddress(), MAX_MESSAGE, LIMIT_NANOS)) {
+            Frame hello = new Frame(Frame.HELLO, Frame.NUMBERED, 0,
+                    new byte[ClientConnection.IDENTITY_BYTES + Long.BYTES]);
+            hello.code = CallConnection.VERSION;
+            hello.value = MAX_MESSAGE;
+            hello.number = CallConnection.WINDOW;
+            long begun = System.nanoTime(); // before the connection can be old
+            carrier.send(hello, Long.MAX_VALUE);
+            assertEquals(Frame.HELLO, carrier.receive(System.nanoTime() + LIMIT_NANOS).kind);
+            assertEquals(Frame.GOAWAY, carrier.receive(System.nanoTime() + LIMIT_NANOS).kind);
+            callUntilRefused(carrier);
+            assertTrue(System.nanoTime() - begun >= ServerConnection.GRACE.toNanos(), "calls were refused before the"
+                    + " grace was over");
+        }
+    }
+
+    private static void callUntilRefused(Carrier carrier) {
+        try {
+            int code = Code.OK;
+            for (int i = 1; code == Code.OK; i++) {
+                Frame call = new Frame(Frame.CALL, 0, i);
+                call.text = "any";
+                carrier.send(call, Long.MAX_VALUE);
+                code = carrier.receive(System.nanoTime() + LIMIT_NANOS).code;
+                waitForNothing(carrier);
+            }
+        } catch (IOException e) {
+            return; // the connection has ended
+        }
+    }
+
+    private static void waitForNothing(Carrier carrier) throws IOException {
+        try {
+            carrier.receive(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(10));
+        } catch (SocketTimeoutException e) {
+            return; // the connection goes on
+        }
     }
 }
