@@ -378,7 +378,7 @@ final class LinkDispatcher implements LinkHandler {
         writer.ringPeer(); // a process that only sends may not ask to be rung
     }
 
-    /** Calls {@link SendQueue#resume} when the peer has posted a receive, or there is room. Then look for these again. */
+    /** Has {@link SendQueue#resume} called once the peer posts a receive, or there is room. Then look once more. */
     void resumeLater(SendQueue queue) {
         waiting.add(queue);
     }
