@@ -16,7 +16,7 @@ import jdk.jfr.FlightRecorder;
 import jdk.jfr.Recording;
 
 /**
- * What a recording costs: requests of 64 B and their answers within one JVM, in turn with a recording and without one.
+ * The cost of a recording: requests of 64 B and their answers within one JVM, in turn with a recording and without one.
  * Only neighbours in time are compared, since a JVM can be twice as fast as the next one. See {@code src/jmh/run}.
  */
 final class Recorded {
@@ -51,7 +51,7 @@ final class Recorded {
     static void main(String[] arguments) throws Exception {
         int rounds = arguments.length == 0 ? 3 : Integer.parseInt(arguments[0]);
         System.out.printf("""
-                # What a recording costs
+                # The cost of a recording
 
                 Requests of 64 B and their answers over shared memory between virtual threads of one JVM, with a
                 recording of the Flight Recorder beside the second before and the second after it without one: the

@@ -172,7 +172,7 @@ final class Domain {
         }
     }
 
-    /** Set-up pool: memory that a peer has asked for. The part goes back when it is freed, or cannot be had. */
+    /** Set-up pool: memory that a peer has asked for. The part goes back once that is freed, or if it cannot be had. */
     LocalRegion allocateNow(long size, Set<AccessFlag> access, Budget.Part part) throws IOException {
         return allocateNow(size, access, part, null);
     }

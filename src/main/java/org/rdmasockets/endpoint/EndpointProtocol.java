@@ -203,7 +203,7 @@ final class EndpointProtocol implements Protocol {
         try {
             how = next.hasEnded() ? WaitResult.READY : readers.await(next, deadlineNanos);
         } finally {
-            if (!next.hasEnded()) { // also after an Error: it would swallow the next thing
+            if (!next.hasEnded()) { // also after an Error: left there, it would swallow the next thing
                 connection.locked(() -> box.withdraw(next));
             }
         }

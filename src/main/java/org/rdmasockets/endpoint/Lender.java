@@ -116,7 +116,7 @@ final class Lender {
         } else {
             Budget.Part part = Budget.LEASED.take(length);
             if (part == null) {
-                LOG.debug("{} no memory for the peer: the lease budget of all peers is used up: {}", link,
+                LOG.debug("{} no memory for the peer: the lease budget of all peers has too little left: {}", link,
                         Budget.LEASED);
                 refuse(header, TOO_MUCH, Math.min(Budget.LEASED.left(), length - 1));
                 return;
@@ -257,7 +257,7 @@ final class Lender {
     private Lent copy(Lent back) throws IOException {
         Budget.Part part = Budget.LEASED.take(back.region.length());
         if (part == null) {
-            throw new IOException("the lease budget of all peers is used up: " + Budget.LEASED);
+            throw new IOException("the lease budget of all peers has too little left: " + Budget.LEASED);
         }
         return new Lent(link.domain.copyOf(back.region, part), 0, part);
     }

@@ -191,7 +191,7 @@ final class MessageReassembler {
                 return null;
             });
             throw new EndpointException(EndpointException.Reason.LIMIT, "no memory for " + have + " bytes of a message "
-                    + "of " + whole + ": the budget of unfinished messages is used up: " + Budget.MESSAGES
+                    + "of " + whole + ": the budget of unfinished messages has too little left: " + Budget.MESSAGES
                     + ", or receive later");
         }
         LocalRegion larger;

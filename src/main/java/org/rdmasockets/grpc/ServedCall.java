@@ -32,7 +32,7 @@ import org.rdmasockets.internal.rpc.call.MessageTooLong;
 
 /** A call at its server. The serial task alone calls the listener; the application calls it one thread at a time. */
 final class ServedCall<Q, A> extends ServerCall<Q, A> {
-    /** Sent as headers where the application has none, so that the client learns that headers have come. */
+    /** Sent with the headers, even if the application has none, so that the client learns that they have come. */
     private static final List<RpcMetadata.Entry> CONTENT_TYPE =
             List.of(Encoding.entry("content-type", "application/grpc"));
 
@@ -55,7 +55,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private boolean over;
     /** Whether the listener was told of the beginning; serial. */
     private boolean toldBegun;
-    /** Whether the listener knows that there is room, or there always was. */
+    /** Whether the listener knows that the call is ready; false again when it no longer is. */
     private volatile boolean toldReady;
     private volatile String authority;
     /** Whether the application's supplier was asked for an executor; serial. */
@@ -82,7 +82,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private byte[] trailers;
     /** The only answer, which goes with the end. */
     private byte[] answer;
-    /** Whether the application has ended the call; then the three above do not change. */
+    /** Whether the call ends as set above, not by its client or deadline: then only too long an answer changes that. */
     private volatile boolean finished;
     /** Requests to send since the sending thread last looked; 0 if no thread sends. */
     private final AtomicInteger flushes = new AtomicInteger();
@@ -399,7 +399,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private void endCall() {
         Status status = endStatus();
         Throwable cause = finished ? null : cause();
-        over = true; // not before: the lines above need memory, and are tried again without it
+        over = true; // not before: if the lines above find no memory, they are tried again
         traceEnd(status);
         if (finished) {
             try {

@@ -200,7 +200,7 @@ public final class Binding implements AutoCloseable {
         }
     }
 
-    /** Asks the provider first: the JDK's way looks through all jars for a provider of channels. */
+    /** Asks the connection manager first: the JDK's way looks through all jars for a provider of channels. */
     private InetAddress sourceOf(InetSocketAddress remote) throws IOException {
         Optional<InetAddress> source = engine.connectionManager.sourceOf(remote);
         return source.isPresent() ? source.get() : Routes.sourceOf(remote);

@@ -137,7 +137,7 @@ final class Dialer<P extends Protocol> implements ConnectionHandler, Interruptib
                 expect(ConnectionEvent.RouteResolved.class);
             }
             if (leftNanos() <= 0) {
-                throw timedOut(); // before the peer is asked: its answer might still come in time
+                throw timedOut(); // not after the peer was asked: its answer may still come
             }
             begin(FlightEvents.ANSWER);
             perform(Step.REQUEST);

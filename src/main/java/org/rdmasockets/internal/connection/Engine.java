@@ -410,7 +410,7 @@ public final class Engine implements AutoCloseable {
         return exiting;
     }
 
-    /** When the process stops waiting, by {@code System.nanoTime}: once for all peers, however many take nothing. */
+    /** When the process stops waiting, by {@code System.nanoTime}: one time for all, however many take nothing. */
     static long exitDeadline() {
         return exitDeadline;
     }

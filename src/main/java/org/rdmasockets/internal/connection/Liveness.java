@@ -84,8 +84,8 @@ final class Liveness {
     }
 
     /**
-     * A completion was applied; so many sends are outstanding. Writes only when the coarse clock has moved. True if it
-     * is the first completion since the last tick, or if it started the clock of a send.
+     * A completion was applied; so many sends are outstanding. Seldom writes, as the coarse clock seldom moves. True if
+     * it is the first completion since the last tick, or if it started the clock of a send.
      */
     boolean completed(long now, int outstanding) {
         boolean first = lastActivity != now;

@@ -261,7 +261,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
 
     /**
      * Protocol lock held: fails this connection, as an error cut an operation short at an unknown point. Returns the
-     * error to throw. Tries again without memory: the next operation must not find this half done.
+     * error to throw. If there is no memory, tries again: the next operation must not find this half done.
      */
     public Error spoiled(Error e) {
         LibraryThreads.insist(this);

@@ -117,7 +117,7 @@ public final class Acceptor implements AutoCloseable {
         }
     }
 
-    /** Does what takes long before a port is held. A missing transport is found again when it should listen. */
+    /** Does what takes long before a port is held. If a transport is missing, its listen finds that out again. */
     private static void prepare(List<String> transports, boolean iwarp, InetSocketAddress local, StreamOptions sizes) {
         for (String transport : transports) {
             try {

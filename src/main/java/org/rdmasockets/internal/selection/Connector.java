@@ -315,7 +315,7 @@ public final class Connector implements AutoCloseable {
         }
         Connection connection = lookedNanos == 0 ? connectOver(Policy.TCP, remote, deadlineNanos, wishes)
                 : connectHere(remote, deadlineNanos, wishes, lookedNanos);
-        failed.forEach(OUTCOMES::failed); // TCP leads there: so the server was not just about to start
+        failed.forEach(OUTCOMES::failed); // a server that only TCP reaches was not just about to start
         reason = connection.transport().equals(Policy.TCP) ? because() : "its server has just begun to listen";
         return connection;
     }

@@ -166,7 +166,7 @@ public final class DatagramPorts {
         private volatile long sent;
         /** The cost of what the application there has taken, as far as it said; written under lock, as is the next. */
         private volatile long taken;
-        /** Whether a sender has waited in vain since then. */
+        /** Whether a sender has waited in vain since that last grew. */
         private volatile boolean unread;
 
         private Route(InetSocketAddress destination) {

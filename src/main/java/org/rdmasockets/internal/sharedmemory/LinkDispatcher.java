@@ -235,7 +235,7 @@ final class LinkDispatcher implements LinkHandler {
         }
     }
 
-    /** Undoes one {@link #attach}. If memory lacks to forget the queue, the end of the next connection does so. */
+    /** Undoes one {@link #attach}. If there is no memory to forget the queue, the end of its next connection does. */
     void detach(SharedMemoryCompletionQueue queue) {
         synchronized (queues) {
             int[] uses = queues.get(queue);
@@ -378,7 +378,7 @@ final class LinkDispatcher implements LinkHandler {
         writer.ringPeer(); // a process that only sends may not ask to be rung
     }
 
-    /** Calls {@link SendQueue#resume} when the peer has posted a receive, or there is room. Call it before the look. */
+    /** Has {@link SendQueue#resume} called once the peer posts a receive, or there is room. Then look once more. */
     void resumeLater(SendQueue queue) {
         waiting.add(queue);
     }
@@ -459,7 +459,7 @@ final class LinkDispatcher implements LinkHandler {
         drainSome();
         try {
             goOn();
-        } catch (Error e) { // of another connection
+        } catch (Error e) { // it concerns another connection
             lookAgain();
         }
     }
@@ -503,7 +503,7 @@ final class LinkDispatcher implements LinkHandler {
         }
     }
 
-    /** Resumes each, whatever another throws; one that throws is tried again. */
+    /** Resumes each, even after an {@code Error} of another, which is tried again. */
     private void resumeWaiting(SendQueue[] all) {
         Error failure = null;
         for (SendQueue queue : all) {

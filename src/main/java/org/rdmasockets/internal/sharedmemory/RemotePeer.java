@@ -40,11 +40,11 @@ final class RemotePeer implements Peer, ConnectionPeer {
     private volatile byte lostKind; // written under this
     /** Whether an entry was ever lost: this connection then takes none of the later ones. */
     volatile boolean spoiled;
-    /** Whether the other side was told of our slot, or is about to be; what follows is set by then. */
+    /** Whether the other side was told of our slot, or is about to be; by then the identifier is set. */
     volatile boolean slotTold;
     /** Whether the last entry was sent; guarded by the writer's lock. */
     boolean silent;
-    /** The identifier of this end; null until a handler has the request. */
+    /** The identifier of this end; null until there is one. */
     volatile SharedMemoryIdentifier identifier;
     /** Our queue pair; null until there is one. Written under this monitor. */
     private volatile SharedMemoryQueuePair queuePair;
@@ -113,7 +113,7 @@ final class RemotePeer implements Peer, ConnectionPeer {
 
     @Override
     public boolean isAlive() {
-        // A link that fails first loses its memory, and tells this a moment later.
+        // A link that fails loses its memory first, and tells this a moment later.
         return alive && end.link.isOpen();
     }
 

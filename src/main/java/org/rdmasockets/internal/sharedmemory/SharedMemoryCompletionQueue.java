@@ -37,7 +37,7 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
     final WriteQueue arrivals = new WriteQueue();
     /**
      * The batch of a thread that polls, which fills it with what senders left and links bring; else null; of several
-     * threads that poll, one of theirs or null. Only a batch of this thread gets completions past the ring.
+     * threads that poll, one of theirs or null. A completion goes past the ring only into its own thread's batch.
      */
     private SharedMemoryWorkCompletions polled;
     /** Links that may bring completions; replaced, never changed; written under the monitor. */

@@ -48,7 +48,7 @@ final class WriteQueue {
         this(0);
     }
 
-    /** An empty queue, for tests, whose first entry has this number: not within a lap below 2^32. */
+    /** An empty queue, for tests, whose first entry has this number: none within a lap below a multiple of 2^32. */
     WriteQueue(long first) {
         words[HEAD] = first;
         words[TAIL] = first;

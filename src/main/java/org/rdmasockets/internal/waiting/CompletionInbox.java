@@ -40,7 +40,7 @@ public final class CompletionInbox {
     private volatile Waiter writer;
     private volatile boolean open = true;
     private volatile int spinBudgetNanos;
-    /** The last {@link CompletionClient#beforeExit}; written under protocolLock, read by threads that wake. */
+    /** The last result of {@link CompletionClient#beforeExit}; written under protocolLock, read by waking threads. */
     private volatile boolean creditOwed;
     /** Whether the client hears of all that arrives while no thread waits; set once. */
     private volatile boolean tellsAll;
@@ -187,7 +187,7 @@ public final class CompletionInbox {
         return waiter == null ? null : waiter.thread;
     }
 
-    /** Lets the client do its last things, and publishes whether it owes credit; protocolLock held. */
+    /** Lets the client do what the exit of a thread needs, and publishes whether it owes credit; protocolLock held. */
     private void settleCredit() {
         for (boolean owed = client.beforeExit(); owed != creditOwed; owed = client.beforeExit()) {
             creditOwed = owed; // before the look at told, as in awaitAndEnter

@@ -137,7 +137,7 @@ final class DeviceShards implements Runnable, Predicate<CompletionQueue>, Consum
     void closeIfSuperfluous(CompletionShard shard) {
         synchronized (this) {
             boolean another = false;
-            for (CompletionShard other : shards) { // not a stream: each end of a connection would make garbage
+            for (CompletionShard other : shards) { // not a stream: that is garbage whenever a connection ends
                 another |= other != shard && other.side == shard.side && other.isVacant() && other.failure() == null;
             }
             if (!another && shard.failure() == null || !shard.tryClose() || !shards.remove(shard)) {

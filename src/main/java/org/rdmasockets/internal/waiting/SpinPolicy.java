@@ -12,7 +12,7 @@ import java.util.function.IntSupplier;
  *
  * <p>Two ends that park never find out that both could spin: each answer is late because the peer has to be woken,
  * perhaps on the spinner's own processor. So a spin after one in vain is a trial, which outlasts a tick of the kernel.
- * Trials take 4 ms of every 8; after failed trials, 4 ms of up to 256; the same ones in all processes of a host. A
+ * Trials begin only in 4 ms of every 8; after failed trials, of up to 256; the same ones in all processes of a host. A
  * waiter whose last spins ended in time spins as long as a trial, for a peer that has lost its processor. Any thread.
  */
 final class SpinPolicy {

@@ -28,9 +28,9 @@
  *     the inbox, ask the client, unlock     P6 read waiter.thread, unpark
  *  W5 park, and go to W3
  * </pre>
- * To arm is {@code ibv_req_notify_cq}, to take an event {@code ibv_get_cq_event}. Between P1 and P2 the poller goes
- * through P4 to P6 as often as a poll finds something, up to a bound. Meanwhile the queue stays armed in name, so that
- * no waiter arms it.
+ * Over a device, to arm is {@code ibv_req_notify_cq}, and to take an event {@code ibv_get_cq_event}. Between P1 and P2
+ * the poller goes through P4 to P6 as often as a poll finds something, up to a bound. Meanwhile the queue stays armed
+ * in name, so that no waiter arms it.
  * <ol>
  * <li><em>The device tells a thread</em> ({@code armed} against {@code parked}). W2 comes before W3, and P2 before P3,
  * all volatile: so either P3 sees the waiter and arms again, or W3 sees that the queue is not armed, and the waiter

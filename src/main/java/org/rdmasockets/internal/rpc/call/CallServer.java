@@ -351,7 +351,7 @@ public final class CallServer implements AutoCloseable {
         return isOverdrawn(connection, settings.maxHeldBytes() / 2 * 3);
     }
 
-    /** Whether all hold more than a limit, and the connection's address more than a little, or all twice the most. */
+    /** Whether all hold more than a limit, and either the connection's address more than a little, or all too much. */
     private boolean isOverdrawn(ServerConnection connection, long limit) {
         return isBeyond(connection, limit) && (!dropSlow() || isBeyond(connection, limit));
     }

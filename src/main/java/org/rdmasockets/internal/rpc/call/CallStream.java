@@ -66,7 +66,7 @@ public final class CallStream implements Runnable {
     boolean hasPlace;
     /** Whether its request is of use only as a whole; the reader only. */
     boolean needsWhole;
-    /** Whether a server waits for the begin of its request; written with the server's list of such calls. */
+    /** Whether its request has brought nothing of use yet; written with the server's list of such calls. */
     volatile boolean isSilent;
     /** Server: whether a message was sent. */
     private boolean sent;

@@ -382,7 +382,7 @@ public final class ClientConnection extends CallConnection {
                 // While callers come it leaves the turn to them: their answers need no other thread then.
                 boolean quiet = watches && (reading == me ? standCount == seenStanding : readCount == seen);
                 mine = (reading == null || reading == me) && (needsBackground() || quiet);
-                handedOn = !mine && reading == me; // the turn was handed on while this was not needed
+                handedOn = !mine && reading == me; // this got the turn when it was no longer needed
                 if (mine) {
                     reading = me;
                 }

@@ -44,7 +44,7 @@ final class ServerConnection extends CallConnection {
     private final AtomicLong reader = new AtomicLong();
     /** The method that the reader runs; written before RUNS. */
     private CallMethod.Unary running;
-    /** The state at the last look, and for how many looks it has lasted; the timer's thread only. */
+    /** The state at the last look; the timer's thread only. */
     private long lookedAt;
     private volatile Thread readerThread;
     /** When the first held answer came, or earlier; the reader only. */
@@ -57,11 +57,11 @@ final class ServerConnection extends CallConnection {
     private final AtomicInteger placed = new AtomicInteger();
     /** Racy, but benign: the number of the call that came last. */
     private int lastCall;
-    /** The thread that ends this connection when it is too old; null if it may be of any age. */
+    /** The thread that ends this connection when it is too old or idle too long; null if neither is limited. */
     private volatile Thread ager;
     private volatile boolean greeted;
     private volatile boolean leaving;
-    /** Whether the client has been told of that, so that it makes calls elsewhere. */
+    /** Whether the client has been told that this end leaves, so that it makes calls elsewhere. */
     private volatile boolean leaveTold;
     private volatile boolean graceOver;
 
@@ -464,9 +464,9 @@ final class ServerConnection extends CallConnection {
     }
 
     /**
-     * Sends the end of a call. If it is long, it goes in parts, and later; so does one that finds no room. The reader
-     * waits for room only for a client that takes nothing and has more calls than it may: others may be sending calls.
-     * Answers that wait count as held; a client that lets too many wait gets no further call.
+     * Sends the end of a call: later, in parts, if it is long; later, too, if it finds no room. The reader waits for
+     * room only for a client that takes nothing and has more calls than it may: others may be sending calls. Answers
+     * that wait count as held; a client that lets too many wait gets no further call.
      */
     private void reply(Frame frame) {
         if (!carrier().goesInParts(frame) && sendOrFail(frame, null, System.nanoTime())) {

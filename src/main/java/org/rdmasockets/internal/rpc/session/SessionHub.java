@@ -778,7 +778,7 @@ public final class SessionHub {
         private SessionCarrier nextSoon;
         /** The thread that receives, or the next one, gets a {@code SocketTimeoutException}. */
         private boolean wakeup;
-        /** At a client: when it asks for a sign of life, and when it stops waiting for that; MAX_VALUE for never. */
+        /** At a client: when it asks for a sign of life, and when it asks again and looks; MAX_VALUE for never. */
         private long askAt = Long.MAX_VALUE;
         private long overdueAt = Long.MAX_VALUE;
         private long quietNanos = LEAST_QUIET;

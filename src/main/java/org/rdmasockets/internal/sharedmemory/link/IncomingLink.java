@@ -34,7 +34,7 @@ final class IncomingLink extends Source {
         return near && other.isCertain() && other.equals(peer);
     }
 
-    /** Whether it has said nothing for long enough: an honest process needs milliseconds, if it is not stopped. */
+    /** Whether it has been no link for too long: an honest process needs milliseconds, if it is not stopped. */
     boolean isSilent() {
         return System.nanoTime() - start > PATIENCE_NANOS;
     }

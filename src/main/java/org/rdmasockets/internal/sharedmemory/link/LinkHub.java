@@ -93,7 +93,7 @@ public final class LinkHub implements AutoCloseable {
 
         /**
          * Does what the last wait found: accepts links, reads doorbells and announcements, notices deaths. Calls
-         * handlers. Never waits for a peer. One thread at a time. If this fails, the next wait finds what is left.
+         * handlers. Never waits for a peer. Threads take turns. If this fails, the next wait finds what is left.
          */
         public void drain() {
             drainLock.lock();

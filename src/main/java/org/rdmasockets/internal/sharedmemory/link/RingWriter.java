@@ -59,7 +59,7 @@ public final class RingWriter {
     private int offset = -1;
     /** Bytes ever published, or written for an entry that was dropped; guarded by lock. */
     private long touched;
-    /** The part of touched up to which there may be more than entries without payload; guarded by lock. */
+    /** As touched, but up to the last bytes that may be other than entries without payload; guarded by lock. */
     private long mixed;
     /** Upper half of the first word of the entry begun; guarded by lock. */
     private int kindAndFlags;
