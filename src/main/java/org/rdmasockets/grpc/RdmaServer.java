@@ -157,7 +157,7 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
         }
     }
 
-    /** A call of no service of the builder: the fallback knows its method, or none does. What it throws is the end. */
+    /** A call of no service of the builder: the fallback knows its method, or none does. An exception ends the call. */
     private void fallBack(CallStream stream) throws Exception {
         CallMethod.Running begins = this::unknown;
         try {
