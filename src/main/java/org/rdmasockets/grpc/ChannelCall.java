@@ -682,6 +682,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
             for (byte[] next = next(open); next != null; next = next(open)) {
                 open.send(next);
                 sent();
+                if (!toldReady && hasRoom()) { // before all are sent
+                    news();
+                }
             }
         } catch (RpcException e) {
             sendFailed(open, e);

@@ -490,7 +490,12 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
             end(Status.fromThrowable(e).withDescription("the answer cannot be encoded: " + e), new Metadata(), true);
             throw Status.CANCELLED.withDescription("the answer cannot be encoded").withCause(e).asRuntimeException();
         } catch (Error e) {
-            close(Status.CANCELLED.withDescription("Server sendMessage() failed with Error"), new Metadata());
+            try {
+                close(Status.CANCELLED.withDescription("Server sendMessage() failed with Error"), new Metadata());
+            } catch (RuntimeException | Error again) { // the client must not wait
+                failing = e;
+                task.schedule();
+            }
             throw e;
         }
         if (!method.getType().serverSendsOneMessage()) {

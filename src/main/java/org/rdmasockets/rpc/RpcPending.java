@@ -98,9 +98,10 @@ public final class RpcPending {
             over();
             number = client.number(backoff().untilNanos());
         }
-        boolean numbered = number != null;
+        RpcClient.Number own = number;
+        boolean numbered = own != null;
         ClientConnection.Start start = new ClientConnection.Start(method, metadata, request, true, deadlineNanos,
-                numbered ? number.value : 0, numbered ? client.answered() : 0, repeat);
+                numbered ? own.value : 0, numbered ? client.answered() : 0, repeat);
         Runnable news = told == null ? null : this::onNews;
         CallStream begun = waits ? RpcClient.begin(to, start, news) : RpcClient.tryBegin(to, start, news);
         if (begun == null) {
@@ -108,7 +109,7 @@ public final class RpcPending {
         }
         stream = begun;
         if (numbered) {
-            begun.onEnd(number);
+            begun.onEnd(own);
         }
         if (cancelled) {
             cancel();
@@ -129,13 +130,13 @@ public final class RpcPending {
             seen = now;
         }
         if (now.code() == Code.OK || cancelled || !mayRepeat(now)) {
-            told.run();
+            tell();
         } else {
             try {
                 LibraryThreads.start("rdma-rpc-repeat", LibraryThreads.once(() -> repeat(now), this::failedBy));
             } catch (Error e) { // no memory: the call is not made again, and the application waits to be told
                 failure = new RpcException(RpcStatus.UNAVAILABLE, e.toString(), RpcMetadata.EMPTY, e);
-                told.run();
+                tell();
             }
         }
     }
@@ -145,19 +146,29 @@ public final class RpcPending {
             again(failed);
         } catch (RpcException e) {
             failure = e;
-            told.run();
+            tell();
         }
     }
 
     /** Ends the call by an error: the application waits to be told. */
     private void failedBy(Throwable e) {
         failure = new RpcException(RpcStatus.INTERNAL, e.toString(), RpcMetadata.EMPTY, e);
-        told.run();
+        tell();
+    }
+
+    /** The call has ended for good, and the application may not ask how. */
+    private void tell() {
+        try {
+            over();
+        } finally {
+            told.run();
+        }
     }
 
     private void over() {
-        if (number != null) {
-            client.over(number, 0);
+        RpcClient.Number own = number;
+        if (own != null) {
+            client.over(own, 0);
             number = null;
         }
     }

@@ -204,9 +204,11 @@ public final class DatagramPorts {
         }
 
         private void refuse(String reason) {
-            refusal = reason;
-            sinceNanos = System.nanoTime();
-            known = true;
+            if (!known) { // else an Error has only kept senders from being woken
+                refusal = reason;
+                sinceNanos = System.nanoTime();
+                known = true;
+            }
             wakeSenders();
         }
 

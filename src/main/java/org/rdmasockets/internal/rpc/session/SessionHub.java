@@ -380,7 +380,7 @@ public final class SessionHub {
         private final DatagramPacket packet = new DatagramPacket(buffer.array(), buffer.capacity());
         private final Runnable loop = this::receiveAll;
         private final Runnable end = SessionHub.this::endAll;
-        /** One after the other. */
+        /** One after the other, but for want of memory, which ends no session. */
         private int failures;
 
         @Override
@@ -413,7 +413,7 @@ public final class SessionHub {
                         giveUp(e); // not from the network, where a stranger could have forged it
                         return;
                     }
-                    failures++;
+                    failures += e instanceof OutOfMemoryError ? 0 : 1;
                     if (failures >= LibraryThreads.MOST_TRIES) {
                         giveUp(e);
                         return;
