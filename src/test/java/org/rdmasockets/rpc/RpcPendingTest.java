@@ -296,7 +296,8 @@ class RpcPendingTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void aLostCallWithItsOwnTimeWaitsForAServerOnlyIfItMayRunAgain(boolean idempotent) throws Exception {
-        RpcPending pending = begin(client(), RpcOptions.DEFAULT.idempotent(idempotent).retryTime(Duration.ofDays(1)));
+        RpcClient client = client();
+        RpcPending pending = begin(client, RpcOptions.DEFAULT.idempotent(idempotent).retryTime(Duration.ofDays(1)));
         target = null;
         int before = attempts.get();
         carrier.close();
@@ -308,6 +309,8 @@ class RpcPendingTest {
             mayEnd.release(2);
             assertArrayEquals(REQUEST, end(pending));
         } else {
+            Await.until("its end is told", () -> told.get() > 0);
+            assertEquals(0, client.numbered()); // also if nothing awaits it
             assertEquals(RpcStatus.UNAVAILABLE, failure(pending).status());
             assertEquals(before + 1, attempts.get());
         }
