@@ -28,6 +28,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.StackRoom;
+import org.rdmasockets.internal.rpc.call.Code;
 import org.rdmasockets.rpc.RpcClientCall;
 import org.rdmasockets.rpc.RpcException;
 import org.rdmasockets.rpc.RpcMetadata;
@@ -188,7 +189,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     }
 
     private Status tooLate() {
-        return tooLate("the call's deadline has passed");
+        return tooLate(Code.TOO_LATE);
     }
 
     /** The words are gRPC's, which programs look for; the reason is in brackets. */
@@ -375,7 +376,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
                     headers, options.isWaitForReady() ? FOR_EVER : again ? null : Duration.ZERO));
         } catch (RpcException e) {
             boolean waited = again && deadline != null && e.status() == RpcStatus.UNAVAILABLE && !channel.isShutdown();
-            end(waited ? tooLate("the call's deadline has passed, or would before the next try: " + e.getMessage())
+            end(waited ? tooLate(Code.TOO_LATE + ", or would before the next try: " + e.getMessage())
                     : whatWasFirst(Encoding.status(e)));
         } catch (RuntimeException | Error e) {
             endBy("", e);
@@ -406,8 +407,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
         String text = status.getDescription();
         return switch (status.getCode()) {
-            case UNAVAILABLE -> tooLate("the call's deadline has passed: " + text);
-            case DEADLINE_EXCEEDED -> text == null || text.startsWith("the time ")
+            case UNAVAILABLE -> tooLate(Code.TOO_LATE + ": " + text);
+            case DEADLINE_EXCEEDED -> text == null || text.startsWith(Code.TOO_LATE)
                     || text.startsWith("no answer within") ? tooLate(text) : status; // others are the server's own
             default -> status;
         };

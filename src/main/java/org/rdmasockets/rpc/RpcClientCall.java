@@ -157,7 +157,7 @@ public final class RpcClientCall implements AutoCloseable {
     private void await(int what) throws RpcException {
         try {
             if (!stream.await(what, stream.deadlineNanos())) {
-                stream.cancel(Code.DEADLINE_EXCEEDED, "the time of the call is over");
+                stream.cancel(Code.DEADLINE_EXCEEDED, Code.TOO_LATE);
             }
         } catch (IOException e) {
             stream.cancel(Code.CANCELLED, "the calling thread was interrupted");

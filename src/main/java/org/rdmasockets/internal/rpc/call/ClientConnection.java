@@ -113,12 +113,12 @@ public final class ClientConnection extends CallConnection {
         checkLength(start.message());
         CallStream call = new CallStream(this, nextCall.incrementAndGet(), start.method(), start.deadlineNanos());
         if (!takePlace(start.deadlineNanos())) {
-            call.end(Code.DEADLINE_EXCEEDED, "the time was over before the server could take one more call", null,
+            call.end(Code.DEADLINE_EXCEEDED, Code.TOO_LATE + " before the server could take one more call", null,
                     unsent(start));
             return call;
         }
         if (!sendPlaced(call, start, listener, start.deadlineNanos())) {
-            call.end(Code.DEADLINE_EXCEEDED, "the time was over before the connection could take one more call", null,
+            call.end(Code.DEADLINE_EXCEEDED, Code.TOO_LATE + " before the connection could take one more call", null,
                     unsent(start));
             call.signal();
         }
@@ -169,7 +169,7 @@ public final class ClientConnection extends CallConnection {
         }
         if (start.deadlineNanos() != Long.MAX_VALUE && listener != null) {
             call.timer(CallTimer.at(start.deadlineNanos(), () -> start("rdma-rpc-end", () -> call.cancel(
-                    Code.DEADLINE_EXCEEDED, "the time of the call is over"))));
+                    Code.DEADLINE_EXCEEDED, Code.TOO_LATE))));
         }
         boolean numbered = start.number() > 0;
         Frame frame = new Frame(Frame.CALL, (start.last() ? Frame.LAST : 0) | (numbered ? Frame.NUMBERED : 0)
@@ -507,7 +507,7 @@ public final class ClientConnection extends CallConnection {
 
     @Override
     void notSent(CallStream call) {
-        call.cancel(Code.DEADLINE_EXCEEDED, "the time of the call is over");
+        call.cancel(Code.DEADLINE_EXCEEDED, Code.TOO_LATE);
         sendSoon(new Frame(Frame.CANCEL, 0, call.id)); // parts may have gone, and a call that was over says no more
     }
 

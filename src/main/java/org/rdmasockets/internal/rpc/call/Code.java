@@ -8,7 +8,7 @@ public final class Code {
     public static final int CANCELLED = 1;
     /** The method failed and did not say how. */
     public static final int UNKNOWN = 2;
-    /** The time of the call was over. */
+    /** The call's deadline has passed. */
     public static final int DEADLINE_EXCEEDED = 4;
     /** A limit was reached. */
     public static final int RESOURCE_EXHAUSTED = 8;
@@ -18,6 +18,8 @@ public final class Code {
     public static final int INTERNAL = 13;
     /** The server cannot be reached, or leaves. */
     public static final int UNAVAILABLE = 14;
+    /** How the text of an end begins that either side has made for want of time: others are the application's. */
+    public static final String TOO_LATE = "the call's deadline has passed";
     /** Codes are smaller than this. */
     public static final int COUNT = 17;
 

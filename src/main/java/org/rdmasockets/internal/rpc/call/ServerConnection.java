@@ -196,7 +196,7 @@ final class ServerConnection extends CallConnection {
             }
             if (deadlineNanos != Long.MAX_VALUE) {
                 call.timer(CallTimer.at(deadlineNanos, () -> start("rdma-rpc-end",
-                        () -> call.finish(Code.DEADLINE_EXCEEDED, "the time of the call is over", null, null))));
+                        () -> call.finish(Code.DEADLINE_EXCEEDED, Code.TOO_LATE, null, null))));
             }
             call.methodThread = Thread.currentThread();
             return run(method, call, frame, turn);
@@ -530,7 +530,7 @@ final class ServerConnection extends CallConnection {
 
     @Override
     void notSent(CallStream call) {
-        call.finish(Code.DEADLINE_EXCEEDED, "the time of the call is over", null, null);
+        call.finish(Code.DEADLINE_EXCEEDED, Code.TOO_LATE, null, null);
     }
 
     @Override
