@@ -2,6 +2,7 @@ package org.rdmasockets.rpc;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -50,6 +51,9 @@ public final class RpcClient implements AutoCloseable {
     private final long retryNanos;
     private final byte[] identity = new byte[ClientConnection.IDENTITY_BYTES];
     private final CallerLock connecting = new CallerLock();
+    /** Why the last attempt was refused, which all calls share that had asked before it began. Under connecting. */
+    private ConnectException refusal;
+    private long refusedNanos;
     /** The connection for new calls. Written under connecting. */
     private volatile ClientConnection current;
     /** The attempt that waits for a server's greeting, null while none does. Written under connecting. */
@@ -360,6 +364,11 @@ public final class RpcClient implements AutoCloseable {
         }
     }
 
+    /** Calls that wait for another one to connect; for tests. */
+    int waitingToConnect() {
+        return connecting.getQueueLength();
+    }
+
     /** Numbers that are not over; for tests. */
     int numbered() {
         synchronized (numbers) {
@@ -464,6 +473,7 @@ public final class RpcClient implements AutoCloseable {
     }
 
     private ClientConnection connect(Backoff backoff) throws IOException {
+        long asked = System.nanoTime();
         long left = backoff.left();
         try {
             if (left <= 0 || !connecting.tryLock(left)) {
@@ -477,6 +487,9 @@ public final class RpcClient implements AutoCloseable {
             ClientConnection connection = current;
             if (connection == null || !connection.isOpen()) {
                 ensureWanted(backoff);
+                if (refusal != null && refusedNanos - asked > 0) {
+                    throw refusal;
+                }
                 forgetLate();
                 if (connection != null && connection.isLost()) {
                     connection.close(); // again: the thread that lost it may have had no stack left to end it
@@ -499,10 +512,19 @@ public final class RpcClient implements AutoCloseable {
     private ClientConnection make(Backoff backoff) throws IOException {
         tell(Connectivity.CONNECTING);
         boolean made = false;
+        long began = System.nanoTime();
+        long end = began + backoff.attemptNanos();
+        refusal = null;
         try {
-            ClientConnection connection = greet(backoff);
+            ClientConnection connection = greet(backoff, end);
             made = true;
             return connection;
+        } catch (ConnectException e) {
+            if (end - System.nanoTime() > 0) { // else another call might wait longer
+                refusal = e;
+                refusedNanos = began;
+            }
+            throw e;
         } finally {
             if (!made) {
                 tell(Connectivity.FAILED);
@@ -517,12 +539,11 @@ public final class RpcClient implements AutoCloseable {
     }
 
     /** Connects, and greets the server; connecting held. */
-    private ClientConnection greet(Backoff backoff) throws IOException {
+    private ClientConnection greet(Backoff backoff, long end) throws IOException {
         long sentUpTo;
         synchronized (numbers) {
             sentUpTo = lastNumber;
         }
-        long end = System.nanoTime() + backoff.attemptNanos();
         Carrier carrier = connector.connect(Math.max(1, end - System.nanoTime()));
         backoff.greeted = carrier;
         greeting = backoff;

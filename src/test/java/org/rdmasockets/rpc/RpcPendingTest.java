@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.lang.reflect.Proxy;
 import java.net.ConnectException;
 import java.net.DatagramSocket;
@@ -56,6 +57,7 @@ class RpcPendingTest {
     private final AtomicInteger told = new AtomicInteger();
     /** Of the client: where it connects next, null for nowhere, and what it has now. */
     private volatile RpcServer target;
+    private volatile CountDownLatch connectNow = new CountDownLatch(0);
     private volatile Carrier carrier;
     /** The carrier it gets instead, null for none. */
     private volatile Carrier silent;
@@ -99,6 +101,11 @@ class RpcPendingTest {
 
     private Carrier connect(long limitNanos) throws IOException {
         attempts.incrementAndGet();
+        try {
+            connectNow.await();
+        } catch (InterruptedException e) {
+            throw new InterruptedIOException("a test ends");
+        }
         RpcServer to = target;
         if (silent != null) {
             return silent;
@@ -314,6 +321,28 @@ class RpcPendingTest {
             assertEquals(RpcStatus.UNAVAILABLE, failure(pending).status());
             assertEquals(before + 1, attempts.get());
         }
+    }
+
+    @Test
+    void callsThatWaitForAnAttemptShareItsRefusal() throws Exception {
+        RpcClient client = client();
+        List<RpcPending> all = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            all.add(client.begin("run", REQUEST, RpcOptions.DEFAULT.retryTime(Duration.ZERO), told::incrementAndGet));
+        }
+        Await.until("all run", () -> runs.get() == all.size());
+        target = null;
+        connectNow = new CountDownLatch(1);
+        int before = attempts.get();
+        carrier.close();
+        Await.until("one connects for all", () -> client.waitingToConnect() == all.size() - 1);
+        connectNow.countDown();
+        Await.until("all are told", () -> told.get() == all.size());
+        for (RpcPending one : all) {
+            assertEquals(RpcStatus.UNAVAILABLE, assertThrows(RpcException.class, one::await).status());
+        }
+        int made = attempts.get() - before;
+        assertTrue(made <= 2, () -> made + " attempts"); // the second for those that asked while the first was made
     }
 
     @Test
