@@ -114,37 +114,16 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         lock.lock();
         try {
             if (isBehind(bytes)) {
-                awaitRoomNow(bytes, sender);
+                InterruptibleWait.await(nanos -> {
+                    sender.await(lock, room, () -> !isBehind(bytes), nanos);
+                    return true;
+                }, System.nanoTime() + roomNanos);
                 if (isBehind(bytes) && sender.isClosed()) {
                     throw NetErrors.closed();
                 }
                 unread |= isBehind(bytes);
             }
             return hasRoomNow(bytes, null);
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void awaitRoomNow(int bytes, DatagramPorts.Sender sender) throws IOException {
-        Runnable wake = this::wakeSenders;
-        sender.waits(wake);
-        try {
-            InterruptibleWait.await(nanos -> {
-                for (long left = nanos; left > 0 && isBehind(bytes) && !sender.isClosed();) {
-                    left = room.awaitNanos(left);
-                }
-                return true;
-            }, System.nanoTime() + roomNanos);
-        } finally {
-            sender.goesOn(wake);
-        }
-    }
-
-    private void wakeSenders() {
-        lock.lock();
-        try {
-            room.signalAll();
         } finally {
             lock.unlock();
         }

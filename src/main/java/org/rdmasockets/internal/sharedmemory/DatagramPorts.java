@@ -106,14 +106,29 @@ public final class DatagramPorts {
             return closed;
         }
 
-        /** A send is about to wait: it looks at {@link #isClosed} after this, and again when it is woken so. */
-        public synchronized void waits(Runnable wake) {
-            wakes.add(wake);
-        }
-
-        /** It waits no longer. */
-        public synchronized void goesOn(Runnable wake) {
-            wakes.remove(wake);
+        /**
+         * Lets a send wait so many nanoseconds at most until something is reached, or this is closed; the caller holds
+         * the lock of the condition.
+         *
+         * @return the nanoseconds that are left
+         */
+        public long await(SmallMutex lock, Condition news, BooleanSupplier reached, long nanos)
+                throws InterruptedException {
+            Runnable wake = () -> signalAll(lock, news);
+            synchronized (this) {
+                wakes.add(wake); // before the look at closed: pairs with close
+            }
+            try {
+                long left = nanos;
+                while (left > 0 && !reached.getAsBoolean() && !closed) {
+                    left = news.awaitNanos(left);
+                }
+                return left;
+            } finally {
+                synchronized (this) {
+                    wakes.remove(wake);
+                }
+            }
         }
 
         /** Wakes what waits, without a lock. */
@@ -248,7 +263,7 @@ public final class DatagramPorts {
         public boolean await(Sender sender, long nanos) throws InterruptedException {
             lock.lock();
             try {
-                awaitNews(() -> known, sender, nanos);
+                sender.await(lock, news, () -> known, nanos);
                 return true;
             } finally {
                 lock.unlock();
@@ -271,7 +286,7 @@ public final class DatagramPorts {
         public boolean awaitRoom(int bytes, Sender sender, long nanos) throws InterruptedException {
             lock.lock();
             try {
-                long left = awaitNews(() -> !isBehind(bytes), sender, nanos);
+                long left = sender.await(lock, news, () -> !isBehind(bytes), nanos);
                 unread |= left <= 0 && isBehind(bytes);
                 return true;
             } finally {
@@ -439,29 +454,15 @@ public final class DatagramPorts {
 
     /** Senders that wait look again. */
     private void wakeSenders() {
+        signalAll(lock, news);
+    }
+
+    private static void signalAll(SmallMutex lock, Condition news) {
         lock.lock();
         try {
             news.signalAll();
         } finally {
             lock.unlock();
-        }
-    }
-
-    /**
-     * Waits, with the lock held, until that is so or the sender is closed, so many nanoseconds at most; gives what is
-     * left of these.
-     */
-    private long awaitNews(BooleanSupplier reached, Sender sender, long nanos) throws InterruptedException {
-        Runnable wake = this::wakeSenders;
-        sender.waits(wake);
-        try {
-            long left = nanos;
-            while (left > 0 && !reached.getAsBoolean() && !sender.isClosed()) {
-                left = news.awaitNanos(left);
-            }
-            return left;
-        } finally {
-            sender.goesOn(wake);
         }
     }
 
