@@ -26,6 +26,7 @@ import org.rdmasockets.internal.connection.Routes;
 import org.rdmasockets.internal.datagram.DatagramInbox;
 import org.rdmasockets.internal.datagram.DatagramWays;
 import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.socket.RdmaDatagramSocketImpl;
 
 /**
@@ -159,6 +160,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
 
     @Override
     public void bind(SocketAddress address) throws SocketException {
+        StackRoom.ensure();
         synchronized (lock) {
             if (isBound() && !isClosed()) {
                 throw new SocketException("Already bound"); // UDP says so too, once the thread that reads it lets it
@@ -180,7 +182,9 @@ public class RdmaDatagramSocket extends DatagramSocket {
         }
     }
 
+    /** Also ensures room for what follows: an overflow inside the JDK's socket can leave its locks held for good. */
     private DatagramWays bound() throws SocketException {
+        StackRoom.ensure();
         ensureOpen();
         DatagramWays open = ways;
         if (open == null) {
@@ -504,12 +508,14 @@ public class RdmaDatagramSocket extends DatagramSocket {
 
     @Override
     public void setReceiveBufferSize(int size) throws SocketException {
+        StackRoom.ensure();
         super.setReceiveBufferSize(size);
         inbox.mostBytes(roomBytes(udp));
     }
 
     @Override
     public <T> DatagramSocket setOption(SocketOption<T> name, T value) throws IOException {
+        StackRoom.ensure();
         if (name.equals(RdmaSocketOptions.TRANSPORT)) {
             ensureOpen();
             Transport wanted = (Transport) Objects.requireNonNull(value);
@@ -561,6 +567,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
 
     @Override
     public void close() {
+        StackRoom.ensure();
         synchronized (lock) {
             if (ways != null) {
                 ways.close(); // first: the next owner of the UDP port wants these ports, too
