@@ -2,11 +2,14 @@ package org.rdmasockets.fault;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
@@ -74,6 +77,7 @@ class ArrivalFaultsTest {
     private final AtomicInteger handlers = new AtomicInteger();
     private final WatchedVerbs verbs = new WatchedVerbs(new FaultDoor(false).provider(), this::isTold);
     private final Deque<AutoCloseable> resources = new ArrayDeque<>(List.of(new Replacement(verbs.provider())));
+    private VerbsListener<Protocol> listener;
     private final AcceptQueue<Protocol> accepted =
             new AcceptQueue<>(protocol -> protocol.connection().abort());
 
@@ -146,7 +150,7 @@ class ArrivalFaultsTest {
     }
 
     private InetSocketAddress listen() throws IOException {
-        VerbsListener<Protocol> listener = closing(Binding.open(Engine.of(verbs.provider()), true, ANY_PORT)
+        listener = closing(Binding.open(Engine.of(verbs.provider()), true, ANY_PORT)
                 .listener(BACKLOG, new FaultyMaker(), accepted));
         listener.start();
         closing(accepted);
@@ -196,6 +200,14 @@ class ArrivalFaultsTest {
         assertAllPlacesFree(server);
         closeAll();
         Await.until("all of them to be closed", () -> verbs.openIdentifiers() < before);
+    }
+
+    @Test
+    void aListenerThatClosesSaysNothingOfItsBacklog() throws Exception {
+        InetSocketAddress server = listen();
+        verbs.onRequestCall(name -> listener.close()); // while it takes the request
+        String said = assertThrows(ConnectException.class, () -> connected(server)).getMessage();
+        assertTrue(said.contains("refused") && !said.contains("backlog"), said);
     }
 
     /** As with a peer that asks for a connection and never answers the answer. */

@@ -203,9 +203,9 @@ final class Arrival<P extends Protocol> implements ConnectionHandler {
         }
     }
 
-    /** Set-up pool: tells the peer that there is no place. */
+    /** Set-up pool: tells the peer that there is no place, unless the listener takes no more because it is closed. */
     void refuse() {
-        reject(NO_PLACE);
+        reject(listener.isClosed() ? NO_WORDS : NO_PLACE);
     }
 
     private void reject(byte[] reason) {

@@ -343,6 +343,10 @@ public final class VerbsListener<P extends Protocol> implements Listener {
         }
     }
 
+    boolean isClosed() {
+        return closed.get();
+    }
+
     /** Stops accepting; true for the first caller, which then gives the port back. */
     private boolean stop() {
         engine.remove(this);
