@@ -67,6 +67,8 @@ public final class Engine implements AutoCloseable {
     private final Set<Device> watched = ConcurrentHashMap.newKeySet();
     /** Whether a connection has been made, so that all code that one needs is loaded. */
     private volatile boolean practised;
+    /** The rehearsal of a connection; null before it, or if there is none. Guarded by this. */
+    private Thread rehearsal;
     /** Queue pairs of datagrams, and the memory that these have registered. */
     private final AtomicInteger datagramQueuePairs = new AtomicInteger();
     private final AtomicLong datagramBytes = new AtomicLong();
@@ -186,15 +188,26 @@ public final class Engine implements AutoCloseable {
      * Loads all code of a connection before the first listen, so that no peer's timeout pays for it. Returns when that
      * is done, known to be impossible, or takes too long.
      */
-    public synchronized void prepare() {
-        practised = practised || WarmUp.of(provider);
+    public void prepare() {
+        if (!practised) {
+            Thread begun = rehearsal();
+            WarmUp.await(begun); // without the lock: a virtual thread that has no memory for a timer never comes back
+            if (begun != null) {
+                practised = true;
+            }
+        }
+    }
+
+    private synchronized Thread rehearsal() {
+        rehearsal = rehearsal != null ? rehearsal : WarmUp.begin(provider);
+        return rehearsal;
     }
 
     /** The same for a listener on an address, perhaps on iWARP: on a device, makes a connection's resources once. */
     public void prepare(boolean iwarp, InetSocketAddress local, Protocol.Maker<?> maker) {
         prepare();
         if (mayBlock && !practised && !prepared.getAndSet(true)) {
-            WarmUp.await(() -> Binding.later(this, iwarp, local).practise(maker));
+            WarmUp.await(WarmUp.begin(() -> Binding.later(this, iwarp, local).practise(maker)));
         }
     }
 

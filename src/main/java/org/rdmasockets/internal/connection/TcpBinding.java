@@ -8,17 +8,15 @@ import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.NanoTimes;
 
 /** A local address and port of TCP for a connection to be: an ordinary {@code java.net.Socket} holds it. */
 public final class TcpBinding implements AutoCloseable {
     /** The holder of a port for a connection over another transport; few ask for their port. */
     private static final Map<VerbsConnection, Socket> KEPT = new ConcurrentHashMap<>();
-    /** How often a close is tried again after an {@code Error}, and after which pause: memory may come back. */
+    /** How often a close is tried again after an {@code Error}, each time a moment later: memory may come back. */
     private static final int CLOSE_TRIES = 40;
-    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final Socket socket;
     /** The socket is a connection's from now on. */
@@ -107,7 +105,7 @@ public final class TcpBinding implements AutoCloseable {
                 if (left == 0) {
                     throw e;
                 }
-                LockSupport.parkNanos(PAUSE_NANOS);
+                LibraryThreads.pause();
             }
         }
     }

@@ -5,7 +5,6 @@ import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
 import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.waiting.CompletionInbox;
 import org.rdmasockets.internal.waiting.ConnectionRole;
@@ -808,7 +807,7 @@ public final class VerbsConnection extends ConnectionRegistry.Member implements 
                     exitAtEnd();
                 }
             }
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
+            LibraryThreads.pause();
         }
     }
 

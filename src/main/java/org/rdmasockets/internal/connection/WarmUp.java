@@ -34,29 +34,35 @@ final class WarmUp implements Runnable {
     }
 
     /**
-     * Rehearses for a thread that is about to listen, on a thread of its own; false if the provider cannot. A failure
-     * does no harm.
+     * Begins to rehearse for threads that are about to listen, on a thread of its own; null if the provider cannot. A
+     * failure does no harm.
      */
-    static boolean of(TransportProvider provider) {
+    static Thread begin(TransportProvider provider) {
         TransportProvider apart = provider.rehearsal().orElse(null);
-        if (apart == null) {
-            return false;
-        }
-        await(new WarmUp(apart));
-        return true;
+        return apart == null ? null : begin(new WarmUp(apart));
     }
 
-    /** Runs a rehearsal, which loads code, on a thread of its own, and waits for it. */
-    static void await(Runnable rehearsal) {
+    /** Begins a rehearsal, which loads code, on a thread of its own; null if there is none. */
+    static Thread begin(Runnable rehearsal) {
         try {
             Thread thread = LibraryThreads.unstarted("rdma-rehearsal", rehearsal);
             thread.start();
-            InterruptibleWait.await(nanos -> thread.join(Duration.ofNanos(nanos)) ? true : null,
-                    System.nanoTime() + LIMIT_NANOS);
-        } catch (InterruptedIOException e) {
-            LOG.debug("interrupted; the rehearsal of a connection goes on in the background");
+            return thread;
         } catch (OutOfMemoryError e) { // the system's limit of threads
             LOG.debug("no thread can be started for a rehearsal", e);
+            return null;
+        }
+    }
+
+    /** Waits for the end of a rehearsal, if there is one, but not too long. Call without locks. */
+    static void await(Thread rehearsal) {
+        try {
+            if (rehearsal != null) {
+                InterruptibleWait.await(nanos -> rehearsal.join(Duration.ofNanos(nanos)) ? true : null,
+                        System.nanoTime() + LIMIT_NANOS);
+            }
+        } catch (InterruptedIOException e) {
+            LOG.debug("interrupted; the rehearsal of a connection goes on in the background");
         }
     }
 

@@ -5,8 +5,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalInt;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.log.LimitedLog;
@@ -42,8 +40,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
     private static final int MAX_REJECTION_BYTES = 148;
     /** Requests that may always wait, whatever the backlog: the event thread takes them soon. */
     private static final int LEAST_REQUESTS = 128;
-    private static final int TRIES = 5;
-    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+    private static final int TRIES = 10;
 
     /** How far the connection has come. */
     private enum State {
@@ -783,7 +780,7 @@ final class SharedMemoryIdentifier implements ConnectionIdentifier, ConnectionPe
                 if (left == 0) {
                     throw e;
                 }
-                LockSupport.parkNanos(PAUSE_NANOS);
+                LibraryThreads.pause();
             }
         }
     }

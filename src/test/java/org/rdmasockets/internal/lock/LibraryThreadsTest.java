@@ -98,6 +98,17 @@ class LibraryThreadsTest {
         }
     }
 
+    /** A virtual thread that parks without memory for a timer never runs again: so must not one that serves all. */
+    @Test
+    void thoseThatServeAllConnectionsOfAServerAreNotVirtual() throws Exception {
+        try (RpcServer server = RpcServer.builder().datagrams()
+                .listen(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))) {
+            List<String> platform = Thread.getAllStackTraces().keySet().stream().map(Thread::getName).toList();
+            assertTrue(platform.containsAll(List.of("rdma-rpc-accept", "rdma-rpc-session-timer")),
+                    () -> server + " " + platform);
+        }
+    }
+
     @Test
     void methodsOfAServerHaveTheClassLoaderOfItsMakerAndNoOtherThingOfAnyThread() throws Exception {
         CompletableFuture<Belongings> method = new CompletableFuture<>();

@@ -109,7 +109,8 @@ public final class CallServer implements AutoCloseable {
         try {
             CallServer server = new CallServer(listener, methods, settings, aging);
             Runnable loop = server::acceptAll;
-            LibraryThreads.start("rdma-rpc-accept", LibraryThreads.insisting(loop, LibraryThreads::report));
+            // Not virtual: such a thread that parks without memory for a timer never runs again.
+            LibraryThreads.unstarted("rdma-rpc-accept", LibraryThreads.insisting(loop, LibraryThreads::report)).start();
             begun = true;
             return server;
         } finally {

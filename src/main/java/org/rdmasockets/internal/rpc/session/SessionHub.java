@@ -134,8 +134,10 @@ public final class SessionHub {
             throw new IOException("no HMAC-SHA256 in this JVM", e);
         }
         Runnable loop = this::time;
-        timer = LibraryThreads.unstartedVirtual("rdma-rpc-session-timer",
-                LibraryThreads.insisting(loop, LibraryThreads::report));
+        Runnable work = LibraryThreads.insisting(loop, LibraryThreads::report);
+        String name = "rdma-rpc-session-timer";
+        // A virtual thread that parks without memory for a timer never runs again: that must cost one session at most.
+        timer = server ? LibraryThreads.unstarted(name, work) : LibraryThreads.unstartedVirtual(name, work);
     }
 
     /** Listens by a bound socket that is used for nothing else and ends with this; longer messages are refused. */
