@@ -13,6 +13,7 @@ import java.nio.channels.GatheringByteChannel;
 import java.nio.channels.NotYetConnectedException;
 import java.util.Objects;
 import org.rdmasockets.internal.connection.DirectView;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.socket.BufferTransfers;
 import org.rdmasockets.internal.socket.RdmaSocketImpl;
 
@@ -110,6 +111,7 @@ public final class RdmaSocket extends Socket implements ByteChannel, GatheringBy
     }
 
     private static InetSocketAddress at(String host, int port) {
+        StackRoom.ensure(); // a look-up of the JDK that overflows can leave its lock held for good
         return host != null ? new InetSocketAddress(host, port) : at(InetAddress.getLoopbackAddress(), port);
     }
 

@@ -7,6 +7,7 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.util.Objects;
 import javax.net.SocketFactory;
+import org.rdmasockets.internal.lock.StackRoom;
 
 /**
  * Makes an {@link RdmaSocket} wherever a program or library takes a {@code javax.net.SocketFactory}: an object, or the
@@ -50,6 +51,7 @@ public final class RdmaSocketFactory extends SocketFactory {
      */
     @Override
     public RdmaSocket createSocket() throws SocketException {
+        StackRoom.ensure(); // a look-up of the JDK that overflows can leave its lock held for good: one may follow
         RdmaSocket socket = new RdmaSocket();
         if (wish != null) {
             try {

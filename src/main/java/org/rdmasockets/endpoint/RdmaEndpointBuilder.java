@@ -338,6 +338,7 @@ public final class RdmaEndpointBuilder {
      * @throws IOException as {@link #connect(InetSocketAddress)}
      */
     public RdmaEndpoint connect(String host, int port) throws IOException {
+        StackRoom.ensure(); // a look-up of the JDK that overflows can leave its lock held for good
         return connect(new InetSocketAddress(host, port));
     }
 

@@ -140,6 +140,7 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
 
     @Override
     public void start(Listener<A> told, Metadata more) {
+        StackRoom.ensure(); // an overflow in the JDK's scheduler can leave its lock held for good
         if (listener != null || cut != null) {
             throw new IllegalStateException(listener == null ? "call was cancelled" : "Already started");
         }

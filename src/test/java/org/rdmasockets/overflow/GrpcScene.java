@@ -26,7 +26,7 @@ import org.rdmasockets.grpc.RdmaServerBuilder;
 /** Calls of gRPC over endpoints or over datagrams. */
 final class GrpcScene extends Scene {
     private static final int BYTES = 64;
-    private static final MethodDescriptor<byte[], byte[]> ECHO = MethodDescriptor.<byte[], byte[]>newBuilder()
+    static final MethodDescriptor<byte[], byte[]> ECHO = MethodDescriptor.<byte[], byte[]>newBuilder()
             .setType(MethodDescriptor.MethodType.UNARY).setFullMethodName("overflow/echo")
             .setRequestMarshaller(new Bytes()).setResponseMarshaller(new Bytes()).build();
 

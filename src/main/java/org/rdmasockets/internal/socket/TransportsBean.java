@@ -14,6 +14,7 @@ import org.rdmasockets.TransportCounters;
 import org.rdmasockets.TransportsMXBean;
 import org.rdmasockets.internal.connection.Property;
 import org.rdmasockets.internal.connection.TransportStatistics;
+import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.log.Log;
 
 /** The management bean. To register it loads hundreds of classes, so that is done only where it is asked for. */
@@ -44,6 +45,7 @@ public final class TransportsBean implements TransportsMXBean {
 
     /** Registers the bean with the platform's MBean server, once; a failure is a line of the log. */
     public static synchronized void register() {
+        StackRoom.ensure(); // for the locks of the JDK's MBean server, too
         if (!registered) {
             if (hasManagement()) {
                 Management.register();
