@@ -7,6 +7,7 @@ import java.net.Socket;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
 
+/** The sockets of TCP that hold a port, or become a connection. */
 class TcpBindingTest {
     private int tries;
 
