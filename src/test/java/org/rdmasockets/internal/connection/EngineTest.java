@@ -11,7 +11,7 @@ import org.rdmasockets.contract.Await;
 import org.rdmasockets.internal.sharedmemory.FaultDoor;
 import org.rdmasockets.verbs.spi.TransportProvider;
 
-/** What an engine does for all that listen or connect over its provider. */
+/** An engine serves all that listen or connect over its provider. */
 class EngineTest {
     private static TransportProvider provider(Function<String, Object> answers) {
         Object target = new FaultDoor(false).provider();
