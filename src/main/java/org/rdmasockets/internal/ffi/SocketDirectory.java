@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
+import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -46,7 +46,6 @@ public final class SocketDirectory {
     /** Between bind and listen a name is younger than this. */
     private static final long OLD_MILLIS = 10_000;
     private static final long LOCK_NANOS = TimeUnit.SECONDS.toNanos(1);
-    private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     /** Most files looked at while looking for another user who listens, or for abandoned names. */
     private static final int MOST_LOOKED_AT = 512;
     /** Most directories looked at while looking for those of permitted users. */
@@ -409,7 +408,7 @@ public final class SocketDirectory {
             if (System.nanoTime() - deadline > 0) {
                 throw Posix.BIND.failure(Errno.EADDRINUSE.number(), "name=" + file);
             }
-            LockSupport.parkNanos(STEP_NANOS);
+            LibraryThreads.pause();
         }
     }
 
@@ -420,7 +419,7 @@ public final class SocketDirectory {
             if (isAnswered(file)) {
                 throw Posix.BIND.failure(Errno.EADDRINUSE.number(), "name=" + file);
             }
-            LockSupport.parkNanos(STEP_NANOS);
+            LibraryThreads.pause(); // a park needs memory, without which a virtual thread would keep the lock
         }
         delete(file);
     }

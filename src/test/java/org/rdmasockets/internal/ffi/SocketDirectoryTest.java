@@ -2,6 +2,7 @@ package org.rdmasockets.internal.ffi;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,6 +13,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -126,7 +128,14 @@ class SocketDirectoryTest {
         } finally {
             holder.destroyForcibly().waitFor();
         }
-        SocketDirectory.Named named = SocketDirectory.own().listen("test-of-a-killed-process", 8);
+        FutureTask<SocketDirectory.Named> take = new FutureTask<>(
+                () -> SocketDirectory.own().listen("test-of-a-killed-process", 8));
+        Thread taker = Thread.startVirtualThread(take);
+        while (!take.isDone()) {
+            assertNotEquals(Thread.State.TIMED_WAITING, taker.getState(),
+                    "without memory for a timer it would keep the directory's lock from all processes");
+        }
+        SocketDirectory.Named named = take.get();
         assertTrue(Files.exists(named.file()), "the name was left behind, and is ours now");
         named.close();
         assertFalse(Files.exists(named.file()));
