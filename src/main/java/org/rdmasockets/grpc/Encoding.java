@@ -20,6 +20,7 @@ import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.rpc.RpcException;
 import org.rdmasockets.rpc.RpcMetadata;
+import org.rdmasockets.internal.rpc.call.CallStream;
 import org.rdmasockets.internal.rpc.call.Frame;
 
 /** Messages, metadata and status of gRPC as those of {@code org.rdmasockets.rpc}, and back. */
@@ -106,7 +107,11 @@ final class Encoding {
             throw Status.RESOURCE_EXHAUSTED.withDescription("metadata of " + block.length + " bytes exceed the maximum"
                     + " of " + most).asException();
         }
-        return RpcMetadata.decode(block);
+        try {
+            return RpcMetadata.decode(block);
+        } catch (IllegalArgumentException e) {
+            throw Status.INTERNAL.withDescription("the headers are none of gRPC's: " + e.getMessage()).asException();
+        }
     }
 
     /** The same of metadata that were decoded already. */
@@ -209,6 +214,12 @@ final class Encoding {
             }
         }
         return metadata;
+    }
+
+    /** Ends a call at its server by nothing but a status. */
+    static void finish(CallStream call, Status status) {
+        String text = status.getDescription();
+        call.finish(status.getCode().value(), text == null ? "" : text, null, null);
     }
 
     /** How a call failed. */

@@ -37,6 +37,7 @@ import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
 import org.rdmasockets.rpc.RpcDatagrams;
+import org.rdmasockets.rpc.RpcMetadata;
 import org.rdmasockets.internal.rpc.call.CallMethod;
 import org.rdmasockets.internal.rpc.call.CallServer;
 import org.rdmasockets.internal.rpc.call.CallStream;
@@ -152,26 +153,30 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
             tracers = Tracers.of(serving.tracers(), stream.method(), headers);
             tracers.filter(serving.root());
         } finally {
-            stream.finish(status.getCode().value(), status.getDescription(), null, null);
+            Encoding.finish(stream, status);
             tracers.closed(status);
         }
     }
 
     /** A call of no service of the builder: the fallback knows its method, or none does. An exception ends the call. */
     private void fallBack(CallStream stream) throws Exception {
+        RpcMetadata headers;
+        try {
+            headers = Encoding.arrived(stream.headers(), serving.maxMetadata());
+        } catch (StatusException e) {
+            Encoding.finish(stream, e.getStatus());
+            return;
+        }
         CallMethod.Running begins = this::unknown;
         try {
-            String authority = Encoding.arrived(stream.headers(), serving.maxMetadata())
-                    .firstText(Encoding.AUTHORITY).orElse(null);
-            ServerMethodDefinition<?, ?> found = known.fallback().lookupMethod(stream.method(), authority);
+            ServerMethodDefinition<?, ?> found = known.fallback().lookupMethod(stream.method(),
+                    headers.firstText(Encoding.AUTHORITY).orElse(null));
             if (found != null) {
                 begins = beginning(intercepted(found));
             }
         } catch (Throwable e) {
             serving.failures().warn("the fallback gives no method {}", stream.method(), e);
-            Status status = Status.fromThrowable(e);
-            String text = status.getDescription();
-            stream.finish(status.getCode().value(), text == null ? "" : text, null, null);
+            Encoding.finish(stream, Status.fromThrowable(e));
             return;
         }
         begins.run(stream);

@@ -145,7 +145,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
             return;
         }
         Status status = Status.INTERNAL.withDescription("the executor of the server has refused the call: " + e);
-        stream.finish(status.getCode().value(), status.getDescription(), null, null);
+        Encoding.finish(stream, status);
         over = true; // the body no longer runs
         Context.CancellableContext begun = context;
         try {
@@ -220,7 +220,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
 
     /** Ends the call before it has begun. */
     private void refuse(Status status) {
-        stream.finish(status.getCode().value(), status.getDescription(), null, null);
+        Encoding.finish(stream, status);
         over = true; // after the end, which may lack memory
     }
 

@@ -10,6 +10,7 @@ import io.grpc.CallCredentials;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ClientStreamTracer;
+import io.grpc.HandlerRegistry;
 import io.grpc.InternalChannelz;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
@@ -19,6 +20,7 @@ import io.grpc.ServerBuilder;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
+import io.grpc.ServerMethodDefinition;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.channelz.v1.ChannelzGrpc;
@@ -46,7 +48,9 @@ import io.grpc.testing.integration.TestServiceGrpc;
 import io.opentelemetry.sdk.OpenTelemetrySdk;
 import io.opentelemetry.sdk.metrics.SdkMeterProvider;
 import io.opentelemetry.sdk.testing.exporter.InMemoryMetricReader;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.net.InetAddress;
@@ -494,6 +498,33 @@ class GrpcServicesTest {
         channel = RdmaChannelBuilder.forAddress("127.0.0.1", server.getPort()).maxInboundMetadataSize(1000).build();
         assertEquals(Status.Code.RESOURCE_EXHAUSTED, statusOf(() -> stub().emptyCall(Empty.getDefaultInstance()))
                 .getCode());
+    }
+
+    /** The fallback is not asked, and has no part in it. */
+    @Test
+    void metadataOverTheLimitAreNoFaultOfTheFallback() throws Exception {
+        Metadata more = new Metadata();
+        more.put(Metadata.Key.of("filler", Metadata.ASCII_STRING_MARSHALLER), "x".repeat(2000));
+        start(server().maxInboundMetadataSize(1000).fallbackHandlerRegistry(new HandlerRegistry() {
+            @Override
+            public ServerMethodDefinition<?, ?> lookupMethod(String name, String authority) {
+                throw new IllegalStateException("says the test");
+            }
+        }));
+        PrintStream before = System.err;
+        ByteArrayOutputStream lines = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(lines, true));
+        try {
+            assertEquals(Status.Code.RESOURCE_EXHAUSTED, statusOf(() -> stub().withInterceptors(
+                    MetadataUtils.newAttachHeadersInterceptor(more)).emptyCall(Empty.getDefaultInstance())).getCode());
+            assertEquals(Status.Code.UNKNOWN, statusOf(() -> stub().unaryCall(SimpleRequest.getDefaultInstance()))
+                    .getCode());
+            Await.until("the fallback's own fault is in the log", () -> lines.toString().contains("/UnaryCall"),
+                    lines::toString);
+        } finally {
+            System.setErr(before);
+        }
+        assertFalse(lines.toString().contains("/EmptyCall"), lines::toString);
     }
 
     @Test
