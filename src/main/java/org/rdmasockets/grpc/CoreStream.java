@@ -17,6 +17,7 @@ import io.grpc.internal.ClientStreamListener;
 import io.grpc.internal.ClientStreamListener.RpcProgress;
 import io.grpc.internal.InsightBuilder;
 import java.io.InputStream;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.rdmasockets.internal.lock.LibraryThreads;
 
 /** A call of a channel of gRPC's core, as a call of the channel that is its connection. */
@@ -38,8 +39,9 @@ final class CoreStream implements ClientStream {
     private final MethodDescriptor<?, ?> method;
     private final Metadata headers;
     private CallOptions options;
-    private final Runnable ending = this::tellEnd;
-    private volatile boolean ended;
+    private final Runnable leaving;
+    private final Runnable ending;
+    private final AtomicBoolean ended = new AtomicBoolean();
     /** Set by start. */
     private volatile ChannelCall<InputStream, InputStream> call;
 
@@ -49,6 +51,8 @@ final class CoreStream implements ClientStream {
         this.transport = transport;
         this.method = method;
         this.headers = headers;
+        leaving = transport::leaveIfLost;
+        ending = transport::ends;
         options = CallOptions.DEFAULT.withExecutor(Encoding.DIRECT);
         if (readyBytes != null) {
             options = options.withOnReadyThreshold(readyBytes);
@@ -150,7 +154,7 @@ final class CoreStream implements ClientStream {
                             : made.isUnsent() && status.getCode() == Status.Code.UNAVAILABLE ? RpcProgress.MISCARRIED
                             : RpcProgress.PROCESSED;
                     if (progress != RpcProgress.PROCESSED) {
-                        transport.leaveIfLost(); // gRPC makes it again at once, and not here if the server leaves
+                        LibraryThreads.insist(leaving); // gRPC makes it again at once, and not here if that leaves
                     }
                     listener.closed(status, progress, trailers);
                 } finally {
@@ -160,15 +164,10 @@ final class CoreStream implements ClientStream {
         }, headers);
     }
 
-    /** The transport has one stream less, once: else it would not end. */
+    /** The transport has one stream less, once: a start that fails and the listener's end may come together. */
     private void end() {
-        LibraryThreads.insist(ending);
-    }
-
-    private void tellEnd() {
-        if (!ended) {
-            transport.ends();
-            ended = true;
+        if (ended.compareAndSet(false, true)) {
+            LibraryThreads.insist(ending);
         }
     }
 

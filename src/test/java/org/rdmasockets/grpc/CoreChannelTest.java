@@ -24,6 +24,7 @@ import io.grpc.Status;
 import io.grpc.StatusOr;
 import io.grpc.StatusRuntimeException;
 import io.grpc.TlsChannelCredentials;
+import io.grpc.internal.ClientStream;
 import io.grpc.internal.ClientStreamListener;
 import io.grpc.internal.DisconnectError;
 import io.grpc.internal.ManagedClientTransport;
@@ -47,8 +48,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -263,38 +267,51 @@ class CoreChannelTest {
         assertEquals(List.of(false, true), attempts);
     }
 
-    /** And its transport hears of it also if that throws. */
-    @Test
-    void theListenerOfAStreamHearsOfItsEndBeforeItsTransport() throws Exception {
-        int port = serve().port;
-        List<String> told = Collections.synchronizedList(new ArrayList<>());
+    /** Notes what it hears of a transport. */
+    private static class Told implements ManagedClientTransport.Listener {
+        final List<String> told;
+
+        Told(List<String> told) {
+            this.told = told;
+        }
+
+        @Override
+        public void transportShutdown(Status why, DisconnectError error) {
+            told.add("shutdown");
+        }
+
+        @Override
+        public void transportTerminated() {
+            told.add("terminated");
+        }
+
+        @Override
+        public void transportReady() {
+            told.add("ready");
+        }
+
+        @Override
+        public void transportInUse(boolean inUse) {
+            told.add(inUse ? "in use" : "not in use");
+        }
+    }
+
+    private static CoreTransports.CoreTransport ready(int port, Told listener) throws Exception {
         CoreTransports.CoreTransport transport = new CoreTransports.CoreTransport(new InetSocketAddress("127.0.0.1",
                 port), new RdmaChannel(state -> RpcClient.builder().onState(state).unconnected(new InetSocketAddress(
                 "127.0.0.1", port)), new RdmaChannel.Settings("test", "test", Encoding.DIRECT, Duration.ofSeconds(30),
                 CompressorRegistry.getDefaultInstance(), DecompressorRegistry.getDefaultInstance(), 1000, 1000),
                 List.of(), UnaryOperator.identity()));
-        transport.start(new ManagedClientTransport.Listener() {
-            @Override
-            public void transportShutdown(Status why, DisconnectError error) {
-                told.add("shutdown");
-            }
+        transport.start(listener);
+        Await.until("the transport is ready", () -> listener.told.contains("ready"));
+        return transport;
+    }
 
-            @Override
-            public void transportTerminated() {
-                told.add("terminated");
-            }
-
-            @Override
-            public void transportReady() {
-                told.add("ready");
-            }
-
-            @Override
-            public void transportInUse(boolean inUse) {
-                told.add(inUse ? "in use" : "not in use");
-            }
-        });
-        Await.until("the transport is ready", () -> told.contains("ready"));
+    /** And its transport hears of it also if that throws. */
+    @Test
+    void theListenerOfAStreamHearsOfItsEndBeforeItsTransport() throws Exception {
+        List<String> told = Collections.synchronizedList(new ArrayList<>());
+        CoreTransports.CoreTransport transport = ready(serve().port, new Told(told));
         begin(transport, 20_000, told);
         transport.shutdown(Status.UNAVAILABLE);
         begin(transport, 1, told);
@@ -302,33 +319,85 @@ class CoreChannelTest {
                 "closed, MISCARRIED", "not in use"), told);
     }
 
+    /** One of its start, which fails, and one of a cancel by another thread. */
+    @Test
+    void aStreamThatEndsTwiceAtOnceCountsOnce() throws Exception {
+        List<String> told = Collections.synchronizedList(new ArrayList<>());
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch mayLeave = new CountDownLatch(1);
+        CoreTransports.CoreTransport transport = ready(serve().port, new Told(told) {
+            @Override
+            public void transportInUse(boolean inUse) {
+                super.transportInUse(inUse);
+                if (!inUse) {
+                    inside.countDown();
+                    await(mayLeave);
+                }
+            }
+        });
+        AtomicReference<ClientStream> stream = new AtomicReference<>();
+        FutureTask<Void> cancel = new FutureTask<>(() -> stream.get().cancel(Status.CANCELLED), null);
+        stream.set(transport.newStream(TestServiceGrpc.getUnaryCallMethod(), new Metadata(), CallOptions.DEFAULT,
+                new ClientStreamTracer[] {new ClientStreamTracer() {
+                    @Override
+                    public void outboundHeaders() {
+                        Thread.ofPlatform().daemon().start(cancel);
+                        await(inside);
+                        throw new IllegalStateException() {
+                            @Override
+                            public String toString() {
+                                throw new IllegalStateException("says the test");
+                            }
+                        };
+                    }
+                }}));
+        assertEquals("says the test", assertThrows(IllegalStateException.class, () -> stream.get().start(
+                new Ends(told))).getMessage());
+        mayLeave.countDown();
+        cancel.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+        begin(transport, 20_000, told);
+        assertEquals(List.of("ready", "in use", "closed, PROCESSED", "not in use", "in use", "closed, PROCESSED",
+                "not in use"), told);
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            assertTrue(latch.await(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS), "the other thread does not come");
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     /** Begins a stream that cannot go, with so many bytes of headers. */
     private static void begin(CoreTransports.CoreTransport transport, int bytes, List<String> told) {
         Metadata headers = new Metadata();
         headers.put(Metadata.Key.of("filler", Metadata.ASCII_STRING_MARSHALLER), "x".repeat(bytes));
         transport.newStream(TestServiceGrpc.getUnaryCallMethod(), headers, CallOptions.DEFAULT,
-                new ClientStreamTracer[0]).start(new ClientStreamListener() {
-                    @Override
-                    public void headersRead(Metadata arrived) {
-                        // None come.
-                    }
+                new ClientStreamTracer[0]).start(new Ends(told));
+    }
 
-                    @Override
-                    public void closed(Status status, RpcProgress progress, Metadata trailers) {
-                        told.add("closed, " + progress);
-                        throw new AssertionError("says the test");
-                    }
+    /** Notes the end of a stream, and throws. */
+    private record Ends(List<String> told) implements ClientStreamListener {
+        @Override
+        public void headersRead(Metadata arrived) {
+            // None come.
+        }
 
-                    @Override
-                    public void messagesAvailable(MessageProducer producer) {
-                        // None come.
-                    }
+        @Override
+        public void closed(Status status, RpcProgress progress, Metadata trailers) {
+            told.add("closed, " + progress);
+            throw new AssertionError("says the test");
+        }
 
-                    @Override
-                    public void onReady() {
-                        // It never is.
-                    }
-                });
+        @Override
+        public void messagesAvailable(MessageProducer producer) {
+            // None come.
+        }
+
+        @Override
+        public void onReady() {
+            // It never is.
+        }
     }
 
     @Test
