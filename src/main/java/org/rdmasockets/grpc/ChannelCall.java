@@ -883,17 +883,14 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     private void tellClose() {
         context.removeListener(cancellation);
         channel.ends(this, endStatus.isOk());
+        closeTold = true; // not before: after an Error the lines above run again, the application hears once
         try {
             try {
                 tracers.closed(endStatus);
             } finally {
                 listener.onClose(endStatus, endTrailers);
-                closeTold = true;
             }
-        } catch (OutOfMemoryError e) {
-            throw e; // the listener is told again: its caller may wait
         } catch (RuntimeException | Error e) {
-            closeTold = true;
             LibraryThreads.report(e);
         }
     }

@@ -33,8 +33,9 @@ public final class RpcPending {
     private volatile RpcClient.Backoff backoff;
     /** Runs when the call has ended for good; null if a thread awaits it. */
     private final Runnable told;
-    /** The stream whose end was seen; guarded by this. */
+    /** The stream whose end was seen, and whether that was told; guarded by this. */
     private CallStream seen;
+    private boolean isTold;
     /** Why it was not made again; null if it was not tried, and while it goes on. */
     private volatile RpcException failure;
 
@@ -156,8 +157,14 @@ public final class RpcPending {
         tell();
     }
 
-    /** The call has ended for good, and the application may not ask how. */
+    /** The call has ended for good, and the application may not ask how. It is told once, also if that throws. */
     private void tell() {
+        synchronized (this) {
+            if (isTold) {
+                return;
+            }
+            isTold = true;
+        }
         try {
             over();
         } finally {

@@ -92,6 +92,8 @@ final class FaultPoints {
             "ByteBuffer.hasRemaining",
             "Thread.isAlive", "Semaphore.release", "ServerSocket.isClosed", "Socket.isClosed", "Logger.isDebugEnabled",
             "Logger.isTraceEnabled", "Logger.isInfoEnabled",
+            // The application's own, which hears of the end of a call once, as over Netty.
+            "ClientCall$Listener.onClose",
             // These call code of this library, with points of its own; nothing of the JDK is in between.
             "AutoCloseable.close", "Runnable.run", "Consumer.accept", "BiConsumer.accept", "Predicate.test",
             "Supplier.get", "Callable.call", "Function.apply", "Executor.execute");

@@ -22,6 +22,7 @@ import io.grpc.SecurityLevel;
 import io.grpc.Server;
 import io.grpc.ServerBuilder;
 import io.grpc.ServerCall;
+import io.grpc.ServerCallExecutorSupplier;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerMethodDefinition;
@@ -41,6 +42,9 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -435,6 +439,52 @@ class CallsAsOverNettyTest {
             List<String> heard = made.all();
             assertEquals(where, heard.get(heard.size() - 2), heard::toString);
         }
+    }
+
+    /** It may have freed something, or called others. */
+    @Test
+    void aListenerHearsOfTheEndOnceAlsoIfItFindsNoMemory() throws Exception {
+        serve(this::answer);
+        for (MethodType type : List.of(MethodType.UNARY, MethodType.CLIENT_STREAMING)) {
+            Made made = new Made() {
+                @Override
+                public void onClose(Status status, Metadata trailers) {
+                    super.onClose(status, trailers);
+                    throw new OutOfMemoryError("says the test");
+                }
+            };
+            try (ExecutorService executor = Executors.newSingleThreadExecutor()) { // its close waits for all tasks
+                ClientCall<String, String> call = channel.newCall(method(type),
+                        CallOptions.DEFAULT.withExecutor(executor));
+                call.start(made, new Metadata());
+                call.request(2);
+                call.sendMessage("request");
+                call.halfClose();
+                made.status();
+            }
+            List<String> heard = made.all();
+            assertEquals(List.of("headers", "answer", "OK"), heard.subList(heard.indexOf("headers"), heard.size()));
+        }
+    }
+
+    @Test
+    void aSupplierOfExecutorsThatThrowsCostsOneCall() throws Exception {
+        start(server().addService(service(this::answer)).callExecutor(new ServerCallExecutorSupplier() {
+            @Override
+            public <Q, A> Executor getExecutor(ServerCall<Q, A> call, Metadata headers) {
+                if (call.getMethodDescriptor().getType() == MethodType.UNARY) {
+                    throw new IllegalStateException("says the test");
+                }
+                return null;
+            }
+        }));
+        Made made = new Made();
+        ClientCall<String, String> call = begin(MethodType.BIDI_STREAMING, made);
+        Served running = served();
+        assertEquals(Status.Code.UNKNOWN, call(MethodType.UNARY).status().getCode());
+        call.halfClose();
+        assertEquals(List.of("ready", "headers", "answer", "OK"), made.all());
+        assertEquals(List.of("ready", "half-close", "complete"), running.all());
     }
 
     @Test

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -485,7 +486,7 @@ class RpcPendingTest {
         assertEquals(RpcStatus.CANCELLED, await.get(LIMIT_SECONDS, TimeUnit.SECONDS).status());
     }
 
-    /** A lost call whose repetition has something thrown at it ends all the same. */
+    /** A lost call whose repetition has something thrown at it ends all the same, once, whatever its task throws. */
     @Test
     void anErrorOnTheWayIsTold() throws Exception {
         target = serve();
@@ -497,8 +498,15 @@ class RpcPendingTest {
             return connect(limit);
         });
         resources.add(client);
-        RpcPending pending = begin(client, idempotent(false));
+        CompletableFuture<Thread> teller = new CompletableFuture<>();
+        RpcPending pending = client.begin("run", REQUEST, idempotent(false), () -> {
+            told.incrementAndGet();
+            teller.complete(Thread.currentThread());
+            throw new OutOfMemoryError("a test has no memory");
+        });
+        Await.until("the method runs", () -> runs.get() == 1);
         carrier.close();
+        assertTrue(teller.get(LIMIT_SECONDS, TimeUnit.SECONDS).join(Duration.ofSeconds(LIMIT_SECONDS)), "it goes on");
         assertEquals(RpcStatus.INTERNAL, failure(pending).status());
     }
 }
