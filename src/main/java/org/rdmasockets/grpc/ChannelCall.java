@@ -16,6 +16,8 @@ import io.grpc.SecurityLevel;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.io.IOException;
+import java.nio.channels.AsynchronousCloseException;
+import java.nio.channels.spi.AbstractInterruptibleChannel;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Locale;
@@ -43,8 +45,6 @@ import org.rdmasockets.rpc.RpcStatus;
 final class ChannelCall<Q, A> extends ClientCall<Q, A> {
     /** The executor of a blocking stub, which waits for nothing but the answer. */
     private static final String WAITING_STUB = "io.grpc.stub.ClientCalls$ThreadlessExecutor";
-    /** How often a platform thread that waits looks whether it was interrupted, which wakes no wait of a call. */
-    private static final Duration INTERRUPT_LOOK = Duration.ofMillis(50);
     /** Longest message that is sent at once; a longer one may go in parts, on a thread that may wait. */
     private static final int AT_ONCE_BYTES = 8_000;
     /** A call is ready while fewer bytes wait to be sent, as over Netty, unless its options say otherwise. */
@@ -464,18 +464,35 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         if (cut != null) {
             cancelCall();
         }
-        if (!Thread.currentThread().isVirtual()) {
-            while (!made.await(INTERRUPT_LOOK) && !Thread.currentThread().isInterrupted()
-                    && (deadline == null || !deadline.isExpired())) {
-                continue;
-            }
-            if (Thread.currentThread().isInterrupted()) {
-                end(Status.CANCELLED.withDescription("the calling thread was interrupted"));
-            }
+        if (Thread.currentThread().isVirtual()) {
+            collect(made);
+        } else {
+            new Interruption().collect(made);
         }
-        collect(made);
         news();
         return true;
+    }
+
+    /** The wait of a platform thread, whose interrupt ends the call, as that of a thread in a channel closes this. */
+    private final class Interruption extends AbstractInterruptibleChannel {
+        void collect(RpcPending made) {
+            try {
+                begin();
+                ChannelCall.this.collect(made);
+            } finally {
+                try {
+                    end(true);
+                } catch (AsynchronousCloseException e) {
+                    // The call has its status.
+                }
+            }
+        }
+
+        /** The thread that interrupts, or is interrupted already. */
+        @Override
+        protected void implCloseChannel() {
+            ChannelCall.this.end(Status.CANCELLED.withDescription("the calling thread was interrupted"));
+        }
     }
 
     private byte[] request() {

@@ -3,6 +3,7 @@ package org.rdmasockets.grpc;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
@@ -14,6 +15,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Server;
 import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import io.grpc.stub.BlockingClientCall;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
@@ -26,6 +28,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
@@ -36,6 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmasockets.contract.Await;
 import org.rdmasockets.interop.TestBed;
 
 /** Code of an application runs without locks and interrupts of the library, and costs one call if it fails. */
@@ -97,6 +101,29 @@ class CallbacksTest {
         call.cancel("in its callback", null);
         mayEnd.countDown();
         assertFalse(get(interrupted), "the callback was interrupted");
+    }
+
+    /** An interrupt of its thread is an event, too: a look now and then would hide that a wake-up was lost. */
+    @Test
+    void aBlockedCallerWaitsForEventsOnly() throws Exception {
+        CountDownLatch begun = new CountDownLatch(1);
+        serve(new TestServiceGrpc.TestServiceImplBase() {
+            @Override
+            public void emptyCall(Empty request, StreamObserver<Empty> answers) {
+                begun.countDown(); // and never ends by itself
+            }
+        }, null);
+        channel = channel().build();
+        channel.getState(true);
+        Await.until("the channel is connected", () -> channel.getState(false) == ConnectivityState.READY);
+        CompletableFuture<Status> end = new CompletableFuture<>();
+        Thread caller = Thread.ofPlatform().start(() -> end.complete(assertThrows(StatusRuntimeException.class,
+                () -> TestServiceGrpc.newBlockingStub(channel).emptyCall(Empty.getDefaultInstance())).getStatus()));
+        assertTrue(begun.await(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS), "the call has not begun");
+        Await.until("the caller waits without a time", () -> caller.getState() == Thread.State.WAITING,
+                () -> caller.getState() + " " + List.of(caller.getStackTrace()));
+        caller.interrupt();
+        assertEquals(Status.Code.CANCELLED, get(end).getCode());
     }
 
     /** The answers fit no window, so that most of them still wait at the server when its method fails. */
