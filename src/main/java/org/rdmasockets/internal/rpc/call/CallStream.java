@@ -68,6 +68,8 @@ public final class CallStream implements Runnable {
     boolean needsWhole;
     /** Whether its request has brought nothing of use yet; written with the server's list of such calls. */
     volatile boolean isSilent;
+    /** Client: whether it repeats a lost call, which may have run. Set before it begins. */
+    boolean repeats;
     /** Server: whether a message was sent. */
     private boolean sent;
     /** The thread in which its method runs, until that returns; null for none. */

@@ -111,15 +111,15 @@ public final class ClientConnection extends CallConnection {
      */
     public CallStream begin(Start start, Runnable listener) throws IOException {
         checkLength(start.message());
-        CallStream call = new CallStream(this, nextCall.incrementAndGet(), start.method(), start.deadlineNanos());
+        CallStream call = made(start);
         if (!takePlace(start.deadlineNanos())) {
             call.end(Code.DEADLINE_EXCEEDED, Code.TOO_LATE + " before the server could take one more call", null,
-                    unsent(start));
+                    unbegun(call));
             return call;
         }
         if (!sendPlaced(call, start, listener, start.deadlineNanos())) {
             call.end(Code.DEADLINE_EXCEEDED, Code.TOO_LATE + " before the connection could take one more call", null,
-                    unsent(start));
+                    unbegun(call));
             call.signal();
         }
         return call;
@@ -134,11 +134,11 @@ public final class ClientConnection extends CallConnection {
         if (places.hasQueuedThreads() || !places.tryAcquire()) { // waiting threads come first
             return null;
         }
-        CallStream call = new CallStream(this, nextCall.incrementAndGet(), start.method(), start.deadlineNanos());
+        CallStream call = made(start);
         if (sendPlaced(call, start, listener, listener == null ? start.deadlineNanos() : System.nanoTime())) {
             return call;
         }
-        call.end(Code.UNAVAILABLE, "the connection could not take one more call at once", null, unsent(start));
+        call.end(Code.UNAVAILABLE, "the connection could not take one more call at once", null, unbegun(call));
         return null;
     }
 
@@ -150,7 +150,7 @@ public final class ClientConnection extends CallConnection {
                 return send(call, start, listener, untilNanos);
             }
             over(call);
-            call.end(Code.UNAVAILABLE, "the server leaves", null, unsent(start));
+            call.end(Code.UNAVAILABLE, "the server leaves", null, unbegun(call));
         } catch (Throwable e) {
             over(call);
             throw e;
@@ -158,9 +158,15 @@ public final class ClientConnection extends CallConnection {
         return true;
     }
 
-    /** How an unsent call ends: not begun, unless it repeats a lost call, which may have run before. */
-    private static int unsent(Start start) {
-        return start.repeat() ? -1 : Frame.NOT_BEGUN;
+    private CallStream made(Start start) {
+        CallStream call = new CallStream(this, nextCall.incrementAndGet(), start.method(), start.deadlineNanos());
+        call.repeats = start.repeat();
+        return call;
+    }
+
+    /** How a call ends that did not begin: so, unless it repeats a lost call, which may have run before. */
+    private static int unbegun(CallStream call) {
+        return call.repeats ? -1 : Frame.NOT_BEGUN;
     }
 
     private boolean send(CallStream call, Start start, Runnable listener, long untilNanos) {
@@ -434,6 +440,9 @@ public final class ClientConnection extends CallConnection {
             throw new ProtocolViolation("a client got " + frame);
         }
         leave();
+        if (frame.has(Frame.LAST)) {
+            calls.values().forEach(call -> endUnbegun(call, "the server has ended the connection before the call"));
+        }
     }
 
     /** Begins no more calls, and ends the connection when the running ones have ended. Idempotent. */
@@ -539,8 +548,15 @@ public final class ClientConnection extends CallConnection {
 
     @Override
     void neverSent(CallStream call, Frame frame) {
-        if (frame.kind == Frame.CALL && !frame.has(Frame.REPEAT)) { // a repeated call may have run before
-            call.end(Code.UNAVAILABLE, "the connection was lost before the call", null, Frame.NOT_BEGUN);
+        if (frame.kind == Frame.CALL) {
+            endUnbegun(call, "the connection was lost before the call");
+        }
+    }
+
+    /** Ends a call that the server never begins over this connection; a repeated one may run, and is lost with it. */
+    private void endUnbegun(CallStream call, String text) {
+        if (!call.repeats) {
+            call.end(Code.UNAVAILABLE, text, null, Frame.NOT_BEGUN);
             over(call);
             call.signal();
         }

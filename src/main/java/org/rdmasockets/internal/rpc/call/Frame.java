@@ -39,7 +39,7 @@ public final class Frame {
     static final int CANCEL = 4;
     /** The sender has consumed so many bytes more (value). */
     static final int WINDOW = 5;
-    /** The server takes no more calls; those that have begun go on. */
+    /** The server takes no more calls; those that have begun go on. With LAST they have ended, and none begins. */
     static final int GOAWAY = 6;
     /** The client has all answers below what it says is answered. */
     static final int ANSWERED = 7;

@@ -238,6 +238,18 @@ final class ServerConnection extends CallConnection {
 
     /** Whether the call may run: it is answered otherwise. */
     private boolean admit(CallStream call, Frame frame) throws IOException {
+        calling.incrementAndGet(); // before the look whether the grace is over: pairs with closeIfDone
+        try {
+            return take(call, frame);
+        } finally {
+            if (!call.hasPlace) {
+                calling.decrementAndGet();
+                closeIfDone();
+            }
+        }
+    }
+
+    private boolean take(CallStream call, Frame frame) throws IOException {
         if (frame.has(Frame.NUMBERED)) {
             ResponseCache.Finding found = server.memory.find(client, frame, this);
             switch (found.verdict()) {
@@ -280,7 +292,6 @@ final class ServerConnection extends CallConnection {
             }
         }
         placed.incrementAndGet();
-        calling.incrementAndGet();
         call.hasPlace = true;
         if (frame.message != null) {
             call.messageArrived(frame.message);
@@ -605,10 +616,13 @@ final class ServerConnection extends CallConnection {
 
     /**
      * Ends the connection if the grace is over and no call runs. Calls that clients sent before they heard of it have
-     * come meanwhile.
+     * come meanwhile, or do not begin: the client, which has all answers, is told so.
      */
     private void closeIfDone() {
         if (graceOver && calling.get() == 0 && late.get() == 0) {
+            if (greeted) {
+                sendSoon(new Frame(Frame.GOAWAY, Frame.LAST, 0));
+            }
             flushSoon();
             fail(new IOException("the server is shut down"));
         }

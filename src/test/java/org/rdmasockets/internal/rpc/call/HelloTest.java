@@ -41,23 +41,55 @@ class HelloTest {
     @Test
     void callsThatCrossTheWordThatTheirConnectionIsOldRun() throws Exception {
         CallServer.Aging old = new CallServer.Aging(Long.MAX_VALUE, TimeUnit.MILLISECONDS.toNanos(1), Long.MAX_VALUE);
-        try (CallServer server = CallServer.over(EndpointCarrier.listen(new InetSocketAddress(
-                InetAddress.getLoopbackAddress(), 0), MAX_MESSAGE), name -> new CallMethod.Begun(call ->
+        long begun = System.nanoTime(); // before the connection can be old
+        try (CallServer server = CallServer.over(listen(), name -> new CallMethod.Begun(call ->
                 call.finish(Code.OK, "", null, null), false), CallServer.Settings.DEFAULT, old);
-                Carrier carrier = EndpointCarrier.connect(server.localAddress(), MAX_MESSAGE, LIMIT_NANOS)) {
-            Frame hello = new Frame(Frame.HELLO, Frame.NUMBERED, 0,
-                    new byte[ClientConnection.IDENTITY_BYTES + Long.BYTES]);
-            hello.code = CallConnection.VERSION;
-            hello.value = MAX_MESSAGE;
-            hello.number = CallConnection.WINDOW;
-            long begun = System.nanoTime(); // before the connection can be old
-            carrier.send(hello, Long.MAX_VALUE);
-            assertEquals(Frame.HELLO, carrier.receive(System.nanoTime() + LIMIT_NANOS).kind);
-            assertEquals(Frame.GOAWAY, carrier.receive(System.nanoTime() + LIMIT_NANOS).kind);
+                Carrier carrier = greeted(server)) {
+            assertEquals(Frame.GOAWAY, receive(carrier).kind);
             callUntilRefused(carrier);
             assertTrue(System.nanoTime() - begun >= ServerConnection.GRACE.toNanos(), "calls were refused before the"
                     + " grace was over");
         }
+    }
+
+    /** A call that comes later does not begin, and its client may make it elsewhere. */
+    @Test
+    void theLastWordOfAServerThatIsShutDownIsThatNoCallRuns() throws Exception {
+        try (CallServer server = CallServer.over(listen(), name -> null, CallServer.Settings.DEFAULT);
+                Carrier carrier = greeted(server)) {
+            server.shutdown();
+            Frame word = receive(carrier);
+            while (word.kind == Frame.GOAWAY && word.flags == 0) { // twice if it was about to greet
+                word = receive(carrier);
+            }
+            assertEquals(Frame.GOAWAY, word.kind, word::toString);
+            assertEquals(Frame.LAST, word.flags, word::toString);
+            assertThrows(IOException.class, () -> receive(carrier));
+        }
+    }
+
+    private static Carrier.Listener listen() throws IOException {
+        return EndpointCarrier.listen(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), MAX_MESSAGE);
+    }
+
+    private static Frame hello(int bytes) {
+        Frame hello = new Frame(Frame.HELLO, Frame.NUMBERED, 0, new byte[bytes]);
+        hello.code = CallConnection.VERSION;
+        hello.value = MAX_MESSAGE;
+        hello.number = CallConnection.WINDOW;
+        return hello;
+    }
+
+    private static Frame receive(Carrier carrier) throws IOException {
+        return carrier.receive(System.nanoTime() + LIMIT_NANOS);
+    }
+
+    /** A client's end that has greeted and was greeted. */
+    private static Carrier greeted(CallServer server) throws IOException {
+        Carrier carrier = EndpointCarrier.connect(server.localAddress(), MAX_MESSAGE, LIMIT_NANOS);
+        carrier.send(hello(ClientConnection.IDENTITY_BYTES + Long.BYTES), Long.MAX_VALUE);
+        assertEquals(Frame.HELLO, receive(carrier).kind);
+        return carrier;
     }
 
     private static void callUntilRefused(Carrier carrier) {
@@ -67,7 +99,7 @@ class HelloTest {
                 Frame call = new Frame(Frame.CALL, 0, i);
                 call.text = "any";
                 carrier.send(call, Long.MAX_VALUE);
-                code = carrier.receive(System.nanoTime() + LIMIT_NANOS).code;
+                code = receive(carrier).code;
                 waitForNothing(carrier);
             }
         } catch (IOException e) {

@@ -179,6 +179,22 @@ class ReadersTurnTest {
         assertFalse(first.isLost());
     }
 
+    /** The server has ended all that it had begun; a call that repeats a lost one may run, begun over another. */
+    @Test
+    void theLastWordOfAServerIsThatNoCallRuns() throws Exception {
+        Script script = new Script(2);
+        ClientConnection connection = connect(script);
+        CallStream first = connection.begin(START, null);
+        CallStream repeat = connection.begin(new ClientConnection.Start("echo", null, PING, true, Long.MAX_VALUE, 1, 1,
+                true), null);
+        script.frames.add(new Frame(Frame.GOAWAY, Frame.LAST, 0));
+        assertTrue(first.await(CallStream.END, Long.MAX_VALUE));
+        assertEquals(Code.UNAVAILABLE, first.code());
+        assertTrue(first.isNotBegun());
+        assertTrue(repeat.await(CallStream.END, Long.MAX_VALUE)); // with the connection
+        assertTrue(repeat.isLost());
+    }
+
     /** A frame is lost with it, and others wait for that. */
     @Test
     void anErrorOfWhoReadsEndsTheConnectionForAll() throws Exception {
