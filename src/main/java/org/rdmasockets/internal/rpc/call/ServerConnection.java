@@ -592,14 +592,7 @@ final class ServerConnection extends CallConnection {
                 sendSoon(new Frame(Frame.GOAWAY, 0, 0)); // the client may take nothing
             }
             leaveTold = true;
-            start("rdma-rpc-grace", () -> {
-                try {
-                    Thread.sleep(GRACE);
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt(); // does not happen: no thread interrupts this one
-                }
-                endGrace();
-            });
+            CallTimer.at(System.nanoTime() + GRACE.toNanos(), () -> start("rdma-rpc-grace", this::endGrace));
             waits = true;
         } finally {
             if (!waits) {
