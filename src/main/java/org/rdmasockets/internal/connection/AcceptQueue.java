@@ -80,7 +80,8 @@ public final class AcceptQueue<T> implements AutoCloseable {
         }
         Entry<T> next = waiting.poll(); // an interrupt concerns only a thread that would wait
         if (next == null) { // a connection that its peer takes for established may not be here yet
-            next = InterruptibleWait.awaitAnswer(nanos -> waiting.poll(nanos, TimeUnit.NANOSECONDS), deadlineNanos);
+            next = InterruptibleWait.awaitAnswer(nanos -> nanos == Long.MAX_VALUE ? waiting.take() // without a timer
+                    : waiting.poll(nanos, TimeUnit.NANOSECONDS), deadlineNanos);
         }
         if (next == null) {
             throw new SocketTimeoutException("Accept timed out");

@@ -13,6 +13,7 @@ import java.net.SocketTimeoutException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.Await;
 
 /** Accept hands out a waiting entry even to an interrupted thread; a deadline, an interrupt and the close end it. */
 class AcceptQueueTest {
@@ -40,6 +41,18 @@ class AcceptQueueTest {
         });
         Thread.startVirtualThread(accept);
         return accept.get(40, TimeUnit.SECONDS);
+    }
+
+    /** That would need memory, without which a virtual thread never runs again, and the server accepts no more. */
+    @Test
+    void aWaitWithoutEndSetsNoTimer() throws Exception {
+        FutureTask<IOException> accept = new FutureTask<>(
+                () -> assertThrows(SocketException.class, () -> queue.accept(Long.MAX_VALUE)));
+        Thread acceptor = Thread.startVirtualThread(accept);
+        Await.until("it waits", () -> acceptor.getState().name().endsWith("WAITING"));
+        assertEquals(Thread.State.WAITING, acceptor.getState());
+        queue.close();
+        accept.get(40, TimeUnit.SECONDS);
     }
 
     @Test
