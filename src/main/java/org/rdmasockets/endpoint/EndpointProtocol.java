@@ -453,11 +453,17 @@ final class EndpointProtocol implements Protocol {
         return failure != null ? failure : suspicion;
     }
 
-    /** After the end only this of a message matters: the peer's counts, for our last word, and whether it leaves. */
+    /**
+     * After the end only this of a message matters: the peer's counts and what it has read, for our last word, and
+     * whether it leaves.
+     */
     private void onLate(Header header) throws Violation {
         if (header != null) {
             sends.acknowledge(header);
             peerLeaves |= header.kind() == Header.Kind.BYE;
+            if (header.kind() == Header.Kind.MESSAGE_READ && sends.hasLast()) {
+                sends.onRead();
+            }
         }
     }
 
@@ -492,6 +498,7 @@ final class EndpointProtocol implements Protocol {
                 fail(ended()); // nothing follows
             }
             case SIGNAL -> messageSide().onSignal(header);
+            case MESSAGE_READ -> sends.onRead();
             case CREDIT -> { // an ending process may go on for a moment, and must get what it waits for
                 peerEnds |= (header.flags() & Header.LEAVING) != 0;
                 owesAnswer |= (header.flags() & Header.LEAVING) != 0;

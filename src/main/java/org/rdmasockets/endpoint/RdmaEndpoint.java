@@ -168,6 +168,34 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
+     * Begins to send a message that stays in this end's memory until the peer's application takes it, and is read from
+     * there: by RDMA READ, without a buffer of the peer, and with one wake-up of it (MPI's rendezvous). That is for long
+     * messages, to a peer that takes what comes: two ends that both wait for the end of such a message, before they
+     * receive, wait for each other. As with {@link #startRead}, the memory of some iWARP adapters does not suit.
+     *
+     * @param message the bytes, in memory with {@link AccessFlag#REMOTE_READ}, locked for reading until the end; the
+     *        peer may read all of its allocation, as long as that is open
+     * @return ends when the peer's application has taken it
+     * @throws EndpointException if the message is longer than the peer takes
+     */
+    public Pending<Void> startRendezvous(LocalRegion message) throws EndpointException {
+        StackRoom.ensure();
+        checkMessage(message);
+        if (!message.access().contains(AccessFlag.REMOTE_READ)) {
+            throw new IllegalArgumentException("the peer may not read " + message + ": allocate it with REMOTE_READ");
+        }
+        Pending<Void> pending = new Pending<>(link.writers, "send");
+        link.connection().locked(() -> {
+            if (link.failure != null) {
+                pending.fail(link.failure);
+            } else {
+                link.sends.send(new Rendezvous(message, pending));
+            }
+        });
+        return pending;
+    }
+
+    /**
      * Begins to send a message with immediate data.
      *
      * @param message the bytes, locked for reading until the end
@@ -710,13 +738,17 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     /** As {@link #startSend}, for a caller that has {@link StackRoom}; null for a message without bytes. */
     Pending<Void> beginMessage(LocalRegion message, OptionalInt immediate) throws EndpointException {
+        checkMessage(message);
+        return begin(new Transfer.Task(Transfer.Kind.MESSAGE, message, null, immediate), link.messagePieceBytes());
+    }
+
+    private void checkMessage(LocalRegion message) throws EndpointException {
         ensureMessages();
         long length = message == null ? 0 : owned(message).length();
         if (length > link.peer.maxMessageBytes()) {
             throw new EndpointException(EndpointException.Reason.LIMIT, "a message of " + length
                     + " bytes: the peer takes at most " + link.peer.maxMessageBytes());
         }
-        return begin(new Transfer.Task(Transfer.Kind.MESSAGE, message, null, immediate), link.messagePieceBytes());
     }
 
     /** As {@link #startRead}, for a caller that has {@link StackRoom}. */

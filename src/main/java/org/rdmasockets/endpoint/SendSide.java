@@ -42,6 +42,8 @@ final class SendSide {
     private final ArrayDeque<Operation> accesses = new ArrayDeque<>(0);
     /** Probes, which wait for a slot only. */
     private final ArrayDeque<Operation> probes = new ArrayDeque<>(0);
+    /** Posted messages that the peer has not read, in order. */
+    private final ArrayDeque<Rendezvous> unread = new ArrayDeque<>(0);
     private final List<ArrayDeque<Operation>> rows = List.of(controls, questions, messages, accesses, probes);
     /**
      * The control message to post after {@link #fail}, when nothing else is posted; null for none, or once it was
@@ -149,7 +151,7 @@ final class SendSide {
 
     /** Whether the device has sent all that was posted and, if that proves nothing, the peer has taken it in. */
     boolean isSettled(boolean completionIsDelivery) {
-        return !isBusy() && controls.isEmpty() && (completionIsDelivery || control.isTaken());
+        return !isBusy() && controls.isEmpty() && unread.isEmpty() && (completionIsDelivery || control.isTaken());
     }
 
     /** A control message to go out after {@link #fail}, as soon as it can. */
@@ -162,6 +164,7 @@ final class SendSide {
     /** Nothing more is said: the queue pair goes. */
     void end() {
         last = null;
+        unread.clear();
     }
 
     /** Whether the last control message still has to go out. */
@@ -172,6 +175,15 @@ final class SendSide {
     /** Whether it has gone out. */
     boolean hasSaidLast() {
         return saidLast;
+    }
+
+    /** The peer has read the oldest message that was named to it. */
+    void onRead() throws Violation {
+        Rendezvous oldest = unread.poll();
+        if (oldest == null) {
+            throw new Violation("the peer says that it has read a message, and none was left for it to read");
+        }
+        oldest.onRead();
     }
 
     private void add(ArrayDeque<Operation> row, Operation operation) {
@@ -211,7 +223,7 @@ final class SendSide {
             more = postNext(probes) | postCredit() | postNext(controls) | postNext(questions) | postNext(messages)
                     | postNext(accesses);
         }
-        if (failure != null && last != null && freeCount > 0 && control.room() > 0) {
+        if (failure != null && last != null && freeCount > 0 && control.room() > 0 && unread.isEmpty()) {
             Operation operation = last;
             last = null;
             saidLast = post(controls, operation); // no credit has to be kept any more
@@ -257,6 +269,9 @@ final class SendSide {
         operation.fill(request, idBase | index, slots[index]);
         if (isInline()) {
             request.inline();
+        }
+        if (operation instanceof Rendezvous message) {
+            unread.add(message);
         }
         freeCount--; // all three first: a post that ends in an Error may have worked, and then completes
         users[index] = operation;
@@ -313,6 +328,10 @@ final class SendSide {
             for (Operation operation = row.poll(); operation != null; operation = row.poll()) {
                 operation.abandon(reason);
             }
+        }
+        unread.forEach(message -> message.abandon(reason));
+        if (reason.reason() != EndpointException.Reason.CLOSED) {
+            unread.clear(); // else the peer may read them until it hears the last word
         }
         if (reason.reason() != EndpointException.Reason.PEER_CLOSED) {
             abandonPosted();

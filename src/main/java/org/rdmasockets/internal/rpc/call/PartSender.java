@@ -5,47 +5,84 @@ import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.rdmasockets.endpoint.LocalRegion;
 import org.rdmasockets.endpoint.Pending;
 import org.rdmasockets.endpoint.RdmaEndpoint;
+import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.TransportType;
 
 /**
  * Sends the parts of long messages over an endpoint, each by the thread that sends the message. Each of a few has a few
  * slots for its parts, and waits for them: so they take turns, and a short frame goes behind those in the slots only.
+ * Small parts go into buffers of the peer; large ones, of very long messages, it reads out of the slots.
  */
 final class PartSender {
     /** The longest message that goes as one piece: a buffer of the peer, without the endpoint's header. */
     static final int PIECE_BYTES = 8192 - 56;
-    private static final int PART_BYTES = PIECE_BYTES - Frame.FIXED_BYTES;
+    /** The longest message that goes in small parts. */
+    private static final int MOST_IN_SMALL_BYTES = 64 << 10;
+    private static final int LARGE_BYTES = 260 << 10;
+    /** Memory of each size that is kept for the next messages. */
+    private static final int KEPT_BYTES = 2 << 20;
     /** Messages on their way at once; further ones wait. */
     private static final int MOST = 8;
-    private static final int SLOTS = 8;
     /** So much of a message a peer has to take in {@link EndpointCarrier#STALL_NANOS}. */
     private static final int STEP_BYTES = 1 << 20;
 
     private final RdmaEndpoint endpoint;
     private final Semaphore places = new Semaphore(MOST, true);
     private final AtomicInteger lastNumber = new AtomicInteger();
-    /** Those that no message uses; guarded by itself. */
-    private final ArrayDeque<Slots> free = new ArrayDeque<>(1);
+    private final PartSize small = new PartSize(PIECE_BYTES, 8, Set.of(AccessFlag.LOCAL_WRITE));
+    private final PartSize large;
+
+    /** How a message is cut, and the slots that no message uses, guarded by these. */
+    private record PartSize(int bytes, int slots, Set<AccessFlag> access, ArrayDeque<Slots> free) {
+        private PartSize(int bytes, int slots, Set<AccessFlag> access) {
+            this(bytes, slots, access, new ArrayDeque<>(1));
+        }
+
+        private Slots take(RdmaEndpoint endpoint) throws IOException {
+            Slots taken;
+            synchronized (free) {
+                taken = free.poll();
+            }
+            return taken != null ? taken
+                    : new Slots(endpoint.allocate((long) slots * bytes, 1, access), new Pending<?>[slots]);
+        }
+
+        private void giveBack(Slots taken) {
+            synchronized (free) {
+                if ((free.size() + 1) * slots * bytes <= KEPT_BYTES) {
+                    free.push(taken);
+                    return;
+                }
+            }
+            taken.memory.close();
+        }
+    }
 
     /** The slots of one message at a time, and what is in progress in each. */
     private static final class Slots {
         private final LocalRegion memory;
-        private final Pending<?>[] pending = new Pending<?>[SLOTS];
+        private final Pending<?>[] pending;
         private int next;
 
-        private Slots(RdmaEndpoint endpoint) throws IOException {
-            memory = endpoint.allocate((long) SLOTS * PIECE_BYTES);
+        private Slots(LocalRegion memory, Pending<?>[] pending) {
+            this.memory = memory;
+            this.pending = pending;
         }
     }
 
     /** Any number of messages, one after the other or at once, over an endpoint. */
     PartSender(RdmaEndpoint endpoint) {
         this.endpoint = endpoint;
+        // Some iWARP adapters cannot read into the memory of messages: see RdmaEndpoint.startRead.
+        large = endpoint.device().transport() == TransportType.IWARP ? small
+                : new PartSize(LARGE_BYTES, 4, Set.of(AccessFlag.REMOTE_READ));
     }
 
     /**
@@ -55,6 +92,7 @@ final class PartSender {
      * @throws IOException as {@link Carrier#send}
      */
     int send(Frame frame, long deadlineNanos) throws IOException {
+        PartSize size = frame.message.length > MOST_IN_SMALL_BYTES ? large : small;
         boolean placed = false;
         Slots slots = null;
         try {
@@ -64,22 +102,15 @@ final class PartSender {
             if (!placed) {
                 throw EndpointCarrier.late(deadlineNanos);
             }
-            synchronized (free) {
-                slots = free.poll();
-            }
-            if (slots == null) {
-                slots = new Slots(endpoint);
-            }
+            slots = size.take(endpoint);
             int number = lastNumber.incrementAndGet();
-            send(frame, number, slots, deadlineNanos);
+            send(frame, number, size, slots, deadlineNanos);
             return number;
         } catch (InterruptedException e) {
             throw EndpointCarrier.interrupted();
         } finally {
             if (slots != null) {
-                synchronized (free) {
-                    free.push(slots);
-                }
+                size.giveBack(slots);
             }
             if (placed) {
                 places.release();
@@ -87,12 +118,13 @@ final class PartSender {
         }
     }
 
-    private void send(Frame frame, int number, Slots slots, long deadlineNanos) throws IOException {
+    private void send(Frame frame, int number, PartSize cut, Slots slots, long deadlineNanos) throws IOException {
         byte[] message = frame.message;
         byte[] head = new byte[Frame.FIXED_BYTES];
         long stepNanos = 0;
         int step = 0;
-        for (int done = 0; done < message.length; done += PART_BYTES) {
+        int size;
+        for (int done = 0; done < message.length; done += size) {
             if (done >= step) {
                 step += STEP_BYTES;
                 stepNanos = System.nanoTime() + EndpointCarrier.STALL_NANOS;
@@ -102,15 +134,16 @@ final class PartSender {
                 await(slots.pending[slot], stepNanos, deadlineNanos);
                 slots.pending[slot] = null;
             }
-            int size = Math.min(PART_BYTES, message.length - done);
+            size = Math.min(cut.bytes - head.length, message.length - done);
             Frame part = new Frame(Frame.PART, Frame.HAS_MESSAGE | (done == 0 ? Frame.BEGINS : 0), frame.call);
             part.value = (long) number << 32 | message.length;
             part.encode(ByteBuffer.wrap(head));
-            long at = (long) slot * PIECE_BYTES;
+            long at = (long) slot * cut.bytes;
             slots.memory.put(at, head, head.length);
             slots.memory.put(at + head.length, message, done, size);
-            slots.pending[slot] = endpoint.startSend(slots.memory.slice(at, head.length + size));
-            slots.next = (slot + 1) % SLOTS;
+            LocalRegion bytes = slots.memory.slice(at, head.length + size);
+            slots.pending[slot] = cut == small ? endpoint.startSend(bytes) : endpoint.startRendezvous(bytes);
+            slots.next = (slot + 1) % cut.slots;
         }
     }
 
