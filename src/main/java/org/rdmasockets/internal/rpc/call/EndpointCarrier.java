@@ -468,6 +468,10 @@ public final class EndpointCarrier implements Carrier {
             // It is over, or the peer takes nothing.
         } finally {
             endpoint.close();
+            PartSender parts = partSender;
+            if (parts != null) {
+                parts.close();
+            }
         }
     }
 }

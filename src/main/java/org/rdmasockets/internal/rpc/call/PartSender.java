@@ -25,64 +25,45 @@ final class PartSender {
     static final int PIECE_BYTES = 8192 - 56;
     /** The longest message that goes in small parts. */
     private static final int MOST_IN_SMALL_BYTES = 64 << 10;
+    /** Four of these take a message of 1 MiB and a little more. */
     private static final int LARGE_BYTES = 260 << 10;
-    /** Memory of each size that is kept for the next messages. */
-    private static final int KEPT_BYTES = 2 << 20;
     /** Messages on their way at once; further ones wait. */
     private static final int MOST = 8;
     /** So much of a message a peer has to take in {@link EndpointCarrier#STALL_NANOS}. */
     private static final int STEP_BYTES = 1 << 20;
 
+    /** Large slots that this process may still have, a MiB each: an eighth of the heap's limit, at least 32 MiB. */
+    private static final Semaphore LARGE = new Semaphore(Math.clamp(Runtime.getRuntime().maxMemory() >> 23, 32,
+            1 << 14));
+
     private final RdmaEndpoint endpoint;
     private final Semaphore places = new Semaphore(MOST, true);
     private final AtomicInteger lastNumber = new AtomicInteger();
-    private final PartSize small = new PartSize(PIECE_BYTES, 8, Set.of(AccessFlag.LOCAL_WRITE));
-    private final PartSize large;
-
-    /** How a message is cut, and the slots that no message uses, guarded by these. */
-    private record PartSize(int bytes, int slots, Set<AccessFlag> access, ArrayDeque<Slots> free) {
-        private PartSize(int bytes, int slots, Set<AccessFlag> access) {
-            this(bytes, slots, access, new ArrayDeque<>(1));
-        }
-
-        private Slots take(RdmaEndpoint endpoint) throws IOException {
-            Slots taken;
-            synchronized (free) {
-                taken = free.poll();
-            }
-            return taken != null ? taken
-                    : new Slots(endpoint.allocate((long) slots * bytes, 1, access), new Pending<?>[slots]);
-        }
-
-        private void giveBack(Slots taken) {
-            synchronized (free) {
-                if ((free.size() + 1) * slots * bytes <= KEPT_BYTES) {
-                    free.push(taken);
-                    return;
-                }
-            }
-            taken.memory.close();
-        }
-    }
+    /** Slots that no message uses; guarded by free, as is the next. */
+    private final ArrayDeque<Slots> free = new ArrayDeque<>(1);
+    private final ArrayDeque<Slots> freeLarge = new ArrayDeque<>(0);
+    private boolean closed;
 
     /** The slots of one message at a time, and what is in progress in each. */
     private static final class Slots {
+        private final boolean large;
+        private final int partBytes;
         private final LocalRegion memory;
         private final Pending<?>[] pending;
         private int next;
 
-        private Slots(LocalRegion memory, Pending<?>[] pending) {
-            this.memory = memory;
-            this.pending = pending;
+        private Slots(RdmaEndpoint endpoint, boolean large) throws IOException {
+            this.large = large;
+            partBytes = large ? LARGE_BYTES : PIECE_BYTES;
+            pending = new Pending<?>[large ? 4 : 8];
+            memory = endpoint.allocate((long) pending.length * partBytes, 1,
+                    Set.of(large ? AccessFlag.REMOTE_READ : AccessFlag.LOCAL_WRITE));
         }
     }
 
     /** Any number of messages, one after the other or at once, over an endpoint. */
     PartSender(RdmaEndpoint endpoint) {
         this.endpoint = endpoint;
-        // Some iWARP adapters cannot read into the memory of messages: see RdmaEndpoint.startRead.
-        large = endpoint.device().transport() == TransportType.IWARP ? small
-                : new PartSize(LARGE_BYTES, 4, Set.of(AccessFlag.REMOTE_READ));
     }
 
     /**
@@ -92,7 +73,6 @@ final class PartSender {
      * @throws IOException as {@link Carrier#send}
      */
     int send(Frame frame, long deadlineNanos) throws IOException {
-        PartSize size = frame.message.length > MOST_IN_SMALL_BYTES ? large : small;
         boolean placed = false;
         Slots slots = null;
         try {
@@ -102,15 +82,15 @@ final class PartSender {
             if (!placed) {
                 throw EndpointCarrier.late(deadlineNanos);
             }
-            slots = size.take(endpoint);
+            slots = take(frame.message.length > MOST_IN_SMALL_BYTES);
             int number = lastNumber.incrementAndGet();
-            send(frame, number, size, slots, deadlineNanos);
+            send(frame, number, slots, deadlineNanos);
             return number;
         } catch (InterruptedException e) {
             throw EndpointCarrier.interrupted();
         } finally {
             if (slots != null) {
-                size.giveBack(slots);
+                giveBack(slots);
             }
             if (placed) {
                 places.release();
@@ -118,7 +98,47 @@ final class PartSender {
         }
     }
 
-    private void send(Frame frame, int number, PartSize cut, Slots slots, long deadlineNanos) throws IOException {
+    private Slots take(boolean large) throws IOException {
+        synchronized (free) {
+            Slots taken = (large ? freeLarge : free).poll();
+            if (taken != null) {
+                return taken;
+            }
+        }
+        // Some iWARP adapters cannot read into the memory of messages: see RdmaEndpoint.startRead.
+        if (!large || endpoint.device().transport() == TransportType.IWARP || !LARGE.tryAcquire()) {
+            return large ? take(false) : new Slots(endpoint, false);
+        }
+        try {
+            return new Slots(endpoint, true);
+        } catch (Throwable e) {
+            LARGE.release();
+            throw e;
+        }
+    }
+
+    private void giveBack(Slots slots) {
+        synchronized (free) {
+            if (!closed) {
+                (slots.large ? freeLarge : free).push(slots);
+                return;
+            }
+        }
+        if (slots.large) {
+            LARGE.release();
+        }
+    }
+
+    /** The endpoint is closed, and the memory of the slots with it. */
+    void close() {
+        synchronized (free) {
+            closed = true;
+            LARGE.release(freeLarge.size());
+            freeLarge.clear();
+        }
+    }
+
+    private void send(Frame frame, int number, Slots slots, long deadlineNanos) throws IOException {
         byte[] message = frame.message;
         byte[] head = new byte[Frame.FIXED_BYTES];
         long stepNanos = 0;
@@ -134,16 +154,16 @@ final class PartSender {
                 await(slots.pending[slot], stepNanos, deadlineNanos);
                 slots.pending[slot] = null;
             }
-            size = Math.min(cut.bytes - head.length, message.length - done);
+            size = Math.min(slots.partBytes - head.length, message.length - done);
             Frame part = new Frame(Frame.PART, Frame.HAS_MESSAGE | (done == 0 ? Frame.BEGINS : 0), frame.call);
             part.value = (long) number << 32 | message.length;
             part.encode(ByteBuffer.wrap(head));
-            long at = (long) slot * cut.bytes;
+            long at = (long) slot * slots.partBytes;
             slots.memory.put(at, head, head.length);
             slots.memory.put(at + head.length, message, done, size);
             LocalRegion bytes = slots.memory.slice(at, head.length + size);
-            slots.pending[slot] = cut == small ? endpoint.startSend(bytes) : endpoint.startRendezvous(bytes);
-            slots.next = (slot + 1) % cut.slots;
+            slots.pending[slot] = slots.large ? endpoint.startRendezvous(bytes) : endpoint.startSend(bytes);
+            slots.next = (slot + 1) % slots.pending.length;
         }
     }
 
