@@ -453,17 +453,11 @@ final class EndpointProtocol implements Protocol {
         return failure != null ? failure : suspicion;
     }
 
-    /**
-     * After the end only this of a message matters: the peer's counts and what it has read, for our last word, and
-     * whether it leaves.
-     */
+    /** After the end only this of a message matters: the peer's counts, for our last word, and whether it leaves. */
     private void onLate(Header header) throws Violation {
         if (header != null) {
             sends.acknowledge(header);
             peerLeaves |= header.kind() == Header.Kind.BYE;
-            if (header.kind() == Header.Kind.MESSAGE_READ && sends.hasLast()) {
-                sends.onRead();
-            }
         }
     }
 

@@ -10,7 +10,8 @@ import org.rdmasockets.internal.connection.InterruptibleWait;
 /**
  * Puts messages together, by one thread at a time; a thread that gives up in the middle leaves what there is to the
  * next. Each piece is copied out of its buffer, which goes back to the peer as a credit: so a message may be longer
- * than all buffers. Its memory grows with what has come, whatever the peer has announced.
+ * than all buffers. Its memory grows with what has come, whatever the peer has announced; only one that is read from the
+ * peer's memory has all of its own from the beginning.
  */
 final class MessageReassembler {
     private static final String WHAT = "message";
@@ -123,6 +124,7 @@ final class MessageReassembler {
     private void dropIfClosed() {
         if (closed && turn.tryLock()) {
             drop();
+            piece = null;
             turn.unlock();
         }
     }
@@ -181,7 +183,12 @@ final class MessageReassembler {
     /** Reads a message from the peer's memory; a read that has not ended is left to the next call. */
     private Message read(Header header, long deadlineNanos, boolean waits) throws IOException {
         if (reading == null) {
-            makeRoom(header.lengthBytes(), header.lengthBytes());
+            long size = header.lengthBytes();
+            if (size <= (long) link.settings.dataMessages * link.settings.bufferBytes) {
+                region = link.domain.allocateForMessage(size); // no more than a peer fills anyway
+            } else {
+                makeRoom(size, size);
+            }
             reading = link.compute(unused -> {
                 link.ensureAlive();
                 Pending<Void> begun = new Pending<>(link.writers, "read of a " + WHAT);
@@ -200,11 +207,11 @@ final class MessageReassembler {
             ReceiveSide.Fragment next = piece;
             piece = null;
             reading = null;
-            done = header.lengthBytes();
             link.messageSide().giveBack(next);
             link.sends.tell(new ControlMessage(Header.of(Header.Kind.MESSAGE_READ)));
             return null;
         });
+        done = header.lengthBytes();
         return finish(header);
     }
 
@@ -272,7 +279,6 @@ final class MessageReassembler {
     }
 
     private void drop() {
-        piece = null;
         reading = null;
         free();
         done = 0;

@@ -34,7 +34,7 @@ abstract class Operation {
     /** Whether the next request uses up one of the peer's receives. */
     abstract boolean takesReceive();
 
-    /** Whether nothing is missing once all requests have completed; else an answer of the peer is. */
+    /** Whether the peer is done with the memory once all requests have completed. */
     boolean isAnswered() {
         return true;
     }
@@ -75,9 +75,9 @@ abstract class Operation {
         }
     }
 
-    /** Ends it, unless a request of it is with the device, or an answer is missing. */
+    /** Ends it, unless the device or the peer may use the memory. */
     final void endIfDone(SendSlot slot) {
-        if (outstanding == 0 && (failed || isAnswered())) {
+        if (outstanding == 0 && isAnswered()) {
             release();
             if (!failed) {
                 succeed(slot);
@@ -90,9 +90,7 @@ abstract class Operation {
         if (!failed) {
             failed = true;
             fail(reason);
-            if (outstanding == 0) {
-                release();
-            }
+            endIfDone(null);
         }
     }
 

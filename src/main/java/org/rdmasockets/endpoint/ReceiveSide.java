@@ -161,7 +161,7 @@ final class ReceiveSide implements Receives {
     /** A message that is to be read: all of it, from memory that there may be. */
     private static void checkRendezvous(Header header, int piece) throws Violation {
         long length = header.lengthBytes();
-        if ((header.flags() & Header.FIRST) == 0 || piece != 0 || length == 0
+        if (header.flags() != (Header.FIRST | Header.RENDEZVOUS) || piece != 0 || length == 0
                 || Long.compareUnsigned(header.address() + length - 1, header.address()) < 0) {
             throw new Violation("a message of " + length + " bytes to be read at 0x"
                     + Long.toHexString(header.address()) + ", and " + piece + " bytes with it");

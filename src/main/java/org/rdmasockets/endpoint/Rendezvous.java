@@ -8,6 +8,7 @@ import org.rdmasockets.verbs.SendRequest;
  */
 final class Rendezvous extends Operation {
     private final LocalRegion local;
+    private boolean named;
     private boolean read;
 
     /** A message that was not named to the peer yet; throws if its memory is in use. */
@@ -23,7 +24,7 @@ final class Rendezvous extends Operation {
 
     @Override
     boolean isAnswered() {
-        return read;
+        return read || !named;
     }
 
     /** The peer has read it. */
@@ -34,6 +35,7 @@ final class Rendezvous extends Operation {
 
     @Override
     void fill(SendRequest request, long workRequestId, SendSlot slot) {
+        named = true;
         slot.header(new Header(Header.Kind.MESSAGE, Header.FIRST | Header.RENDEZVOUS, 0, 0,
                 local.block.region.remoteKey(), 0, 0, local.block.region.address() + local.offset(), local.length(), 0),
                 request.send(workRequestId));

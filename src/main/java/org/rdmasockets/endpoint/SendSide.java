@@ -42,7 +42,7 @@ final class SendSide {
     private final ArrayDeque<Operation> accesses = new ArrayDeque<>(0);
     /** Probes, which wait for a slot only. */
     private final ArrayDeque<Operation> probes = new ArrayDeque<>(0);
-    /** Posted messages that the peer has not read, in order. */
+    /** Posted messages that the peer has not read, in order. After a close it may still be reading: they stay locked. */
     private final ArrayDeque<Rendezvous> unread = new ArrayDeque<>(0);
     private final List<ArrayDeque<Operation>> rows = List.of(controls, questions, messages, accesses, probes);
     /**
@@ -151,7 +151,7 @@ final class SendSide {
 
     /** Whether the device has sent all that was posted and, if that proves nothing, the peer has taken it in. */
     boolean isSettled(boolean completionIsDelivery) {
-        return !isBusy() && controls.isEmpty() && unread.isEmpty() && (completionIsDelivery || control.isTaken());
+        return !isBusy() && controls.isEmpty() && (completionIsDelivery || control.isTaken());
     }
 
     /** A control message to go out after {@link #fail}, as soon as it can. */
@@ -164,7 +164,6 @@ final class SendSide {
     /** Nothing more is said: the queue pair goes. */
     void end() {
         last = null;
-        unread.clear();
     }
 
     /** Whether the last control message still has to go out. */
@@ -223,7 +222,7 @@ final class SendSide {
             more = postNext(probes) | postCredit() | postNext(controls) | postNext(questions) | postNext(messages)
                     | postNext(accesses);
         }
-        if (failure != null && last != null && freeCount > 0 && control.room() > 0 && unread.isEmpty()) {
+        if (failure != null && last != null && freeCount > 0 && control.room() > 0) {
             Operation operation = last;
             last = null;
             saidLast = post(controls, operation); // no credit has to be kept any more
@@ -331,7 +330,7 @@ final class SendSide {
         }
         unread.forEach(message -> message.abandon(reason));
         if (reason.reason() != EndpointException.Reason.CLOSED) {
-            unread.clear(); // else the peer may read them until it hears the last word
+            releaseUnread(); // no peer reads them any more
         }
         if (reason.reason() != EndpointException.Reason.PEER_CLOSED) {
             abandonPosted();
@@ -358,5 +357,11 @@ final class SendSide {
                 users[i] = null;
             }
         }
+        releaseUnread();
+    }
+
+    private void releaseUnread() {
+        unread.forEach(Operation::release);
+        unread.clear();
     }
 }

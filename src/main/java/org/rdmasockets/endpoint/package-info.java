@@ -29,10 +29,9 @@
  * it, so that a slow receiver holds up its sender and nothing else; control is taken in as it comes, so that leases are
  * served and credits come even if no thread calls {@code receive}. Pieces of one message follow each other, and control
  * may come between them. A message of {@code startRendezvous} is one header, which names memory of its sender: the
- * receiver reads it by RDMA READ when the application takes it, and says so by a control message. A close leaves that
- * memory to the peer until it has read it, or the time to linger is over. How long a lease lasts travels as what is
- * left of it, never as a time of day. A violation of a rule ends that connection, with an exception that names the
- * rule.
+ * receiver reads it by RDMA READ when the application takes it, and says so by a control message. After a close nothing
+ * is read any more. How long a lease lasts travels as what is left of it, never as a time of day. A violation of a rule
+ * ends that connection, with an exception that names the rule.
  *
  * <p>Memory is the device's from the beginning of an operation until its completion, or until the queue pair is gone,
  * whatever its caller does meanwhile; {@code RangeLocks} remembers. A region that a peer may reach is a registration of

@@ -1,10 +1,11 @@
 package org.rdmasockets.internal.rpc.call;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -25,24 +26,31 @@ final class PartSender {
     static final int PIECE_BYTES = 8192 - 56;
     /** The longest message that goes in small parts. */
     private static final int MOST_IN_SMALL_BYTES = 64 << 10;
-    /** Four of these take a message of 1 MiB and a little more. */
-    private static final int LARGE_BYTES = 260 << 10;
+    /** A part that the peer reads: no more than its buffers hold, so that it takes no budget there. */
+    private static final int LARGE_BYTES = 256 << 10;
+    /** Sets of large slots that this process may have, 1.25 MiB each: an eighth of the heap's limit, or 40 MiB. */
+    private static final int MOST_LARGE = Math.clamp(Runtime.getRuntime().maxMemory() / 10 >> 20, 32, 1 << 14);
+    /** Those that it does not have. */
+    private static final Semaphore LARGE = new Semaphore(MOST_LARGE);
     /** Messages on their way at once; further ones wait. */
     private static final int MOST = 8;
     /** So much of a message a peer has to take in {@link EndpointCarrier#STALL_NANOS}. */
     private static final int STEP_BYTES = 1 << 20;
 
-    /** Large slots that this process may still have, a MiB each: an eighth of the heap's limit, at least 32 MiB. */
-    private static final Semaphore LARGE = new Semaphore(Math.clamp(Runtime.getRuntime().maxMemory() >> 23, 32,
-            1 << 14));
-
     private final RdmaEndpoint endpoint;
     private final Semaphore places = new Semaphore(MOST, true);
     private final AtomicInteger lastNumber = new AtomicInteger();
-    /** Slots that no message uses; guarded by free, as is the next. */
-    private final ArrayDeque<Slots> free = new ArrayDeque<>(1);
-    private final ArrayDeque<Slots> freeLarge = new ArrayDeque<>(0);
+    /** Slots that no message uses, linked; guarded by this, as are the next two. */
+    private Slots free;
+    private Slots freeLarge;
     private boolean closed;
+
+    /** What follows the parts of a message. */
+    @FunctionalInterface
+    interface Follower {
+        /** Sends it; the parts have such a number. */
+        void send(int number) throws IOException;
+    }
 
     /** The slots of one message at a time, and what is in progress in each. */
     private static final class Slots {
@@ -51,13 +59,19 @@ final class PartSender {
         private final LocalRegion memory;
         private final Pending<?>[] pending;
         private int next;
+        /** The next ones that no message uses. */
+        private Slots further;
 
         private Slots(RdmaEndpoint endpoint, boolean large) throws IOException {
             this.large = large;
             partBytes = large ? LARGE_BYTES : PIECE_BYTES;
-            pending = new Pending<?>[large ? 4 : 8];
+            pending = new Pending<?>[large ? 5 : 8]; // five large ones take a message of 1 MiB and what is around it
             memory = endpoint.allocate((long) pending.length * partBytes, 1,
                     Set.of(large ? AccessFlag.REMOTE_READ : AccessFlag.LOCAL_WRITE));
+        }
+
+        private boolean isIdle() {
+            return Arrays.stream(pending).allMatch(one -> one == null || one.isDone());
         }
     }
 
@@ -67,12 +81,12 @@ final class PartSender {
     }
 
     /**
-     * Sends the parts of the message of a frame, which has to follow with the number that this gives: without it they
-     * count for nothing. Waits until the deadline, unless the peer takes too little.
+     * Sends the parts of the message of a frame, and then its frame, without which they count for nothing. Waits until
+     * the deadline, unless the peer takes too little, then until the peer has read what it has to read.
      *
      * @throws IOException as {@link Carrier#send}
      */
-    int send(Frame frame, long deadlineNanos) throws IOException {
+    void send(Frame frame, long deadlineNanos, Follower follower) throws IOException {
         boolean placed = false;
         Slots slots = null;
         try {
@@ -84,8 +98,11 @@ final class PartSender {
             }
             slots = take(frame.message.length > MOST_IN_SMALL_BYTES);
             int number = lastNumber.incrementAndGet();
-            send(frame, number, slots, deadlineNanos);
-            return number;
+            sendParts(frame, number, slots, deadlineNanos);
+            follower.send(number);
+            if (slots.large) {
+                awaitRead(slots, deadlineNanos);
+            }
         } catch (InterruptedException e) {
             throw EndpointCarrier.interrupted();
         } finally {
@@ -99,15 +116,23 @@ final class PartSender {
     }
 
     private Slots take(boolean large) throws IOException {
-        synchronized (free) {
-            Slots taken = (large ? freeLarge : free).poll();
+        synchronized (this) {
+            Slots taken = large ? freeLarge : free;
             if (taken != null) {
+                if (large) {
+                    freeLarge = taken.further;
+                } else {
+                    free = taken.further;
+                }
                 return taken;
             }
         }
+        if (!large) {
+            return new Slots(endpoint, false);
+        }
         // Some iWARP adapters cannot read into the memory of messages: see RdmaEndpoint.startRead.
-        if (!large || endpoint.device().transport() == TransportType.IWARP || !LARGE.tryAcquire()) {
-            return large ? take(false) : new Slots(endpoint, false);
+        if (endpoint.device().transport() == TransportType.IWARP || !LARGE.tryAcquire()) {
+            return take(false);
         }
         try {
             return new Slots(endpoint, true);
@@ -117,28 +142,34 @@ final class PartSender {
         }
     }
 
+    /** Keeps slots for the next message; large ones of which nothing is in progress only while half of all are left. */
     private void giveBack(Slots slots) {
-        synchronized (free) {
-            if (!closed) {
-                (slots.large ? freeLarge : free).push(slots);
-                return;
+        boolean kept = !slots.large || LARGE.availablePermits() >= MOST_LARGE / 2 || !slots.isIdle();
+        synchronized (this) {
+            kept &= !closed;
+            if (kept && slots.large) {
+                slots.further = freeLarge;
+                freeLarge = slots;
+            } else if (kept) {
+                slots.further = free;
+                free = slots;
             }
         }
-        if (slots.large) {
+        if (!kept) {
+            slots.memory.close();
+            LARGE.release(slots.large ? 1 : 0);
+        }
+    }
+
+    /** The endpoint is closed, and its memory goes with it. */
+    synchronized void close() {
+        closed = true;
+        for (; freeLarge != null; freeLarge = freeLarge.further) {
             LARGE.release();
         }
     }
 
-    /** The endpoint is closed, and the memory of the slots with it. */
-    void close() {
-        synchronized (free) {
-            closed = true;
-            LARGE.release(freeLarge.size());
-            freeLarge.clear();
-        }
-    }
-
-    private void send(Frame frame, int number, Slots slots, long deadlineNanos) throws IOException {
+    private void sendParts(Frame frame, int number, Slots slots, long deadlineNanos) throws IOException {
         byte[] message = frame.message;
         byte[] head = new byte[Frame.FIXED_BYTES];
         long stepNanos = 0;
@@ -164,6 +195,36 @@ final class PartSender {
             LocalRegion bytes = slots.memory.slice(at, head.length + size);
             slots.pending[slot] = slots.large ? endpoint.startRendezvous(bytes) : endpoint.startSend(bytes);
             slots.next = (slot + 1) % slots.pending.length;
+        }
+    }
+
+    /** Waits until the peer has read all: a close would take it away. The message was sent, whatever the deadline says. */
+    private static void awaitRead(Slots slots, long deadlineNanos) throws IOException {
+        long stepNanos = System.nanoTime() + EndpointCarrier.STALL_NANOS;
+        boolean interrupted = false;
+        try {
+            for (Pending<?> one : slots.pending) {
+                while (one != null && !one.isDone()) {
+                    interrupted |= isInterrupted(one, stepNanos, deadlineNanos);
+                }
+            }
+        } catch (SocketTimeoutException e) {
+            return; // the next message waits for these slots
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private static boolean isInterrupted(Pending<?> before, long stepNanos, long deadlineNanos) throws IOException {
+        try {
+            await(before, stepNanos, deadlineNanos);
+            return false;
+        } catch (SocketTimeoutException e) {
+            throw e;
+        } catch (InterruptedIOException e) {
+            return Thread.interrupted();
         }
     }
 
