@@ -11,7 +11,7 @@ final class Budget {
 
     /** Memory on lease to peers that have asked for it, until it is freed. */
     static final Budget LEASED = new Budget("leasedMebibytes", Property.number("leases", 4096, 0, 1 << 20));
-    /** Memory of messages that have come in part. */
+    /** Memory of messages that have come in part, or are being read. */
     static final Budget MESSAGES = new Budget("messageMebibytes", Long.MAX_VALUE);
 
     private final String property;

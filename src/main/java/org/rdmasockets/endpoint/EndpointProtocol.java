@@ -492,6 +492,7 @@ final class EndpointProtocol implements Protocol {
                 fail(ended()); // nothing follows
             }
             case SIGNAL -> messageSide().onSignal(header);
+            case MESSAGE_READ -> sends.onRead();
             case CREDIT -> { // an ending process may go on for a moment, and must get what it waits for
                 peerEnds |= (header.flags() & Header.LEAVING) != 0;
                 owesAnswer |= (header.flags() & Header.LEAVING) != 0;

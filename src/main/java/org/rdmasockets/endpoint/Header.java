@@ -25,13 +25,14 @@ import java.nio.ByteOrder;
  * not use are 0.
  *
  * @param kind the kind of message
- * @param flags {@link #FIRST}, {@link #IMMEDIATE}, {@link #LEAVING}, or access rights as {@link Rights} codes them
+ * @param flags {@link #FIRST}, {@link #IMMEDIATE}, {@link #LEAVING}, {@link #RENDEZVOUS}, or access rights as
+ *        {@link Rights} codes them
  * @param controlTaken control messages that the sender has taken in
  * @param dataTaken data messages that the sender has taken in
  * @param word immediate data, a remote key or a result
  * @param number of a lease
  * @param answers the request that this answers, or that is to be answered
- * @param address of a lease's memory
+ * @param address of a lease's memory, or of a message
  * @param lengthBytes of a whole message, or of a lease's memory
  * @param nanos how long a lease lasts from now on
  */
@@ -46,6 +47,11 @@ record Header(Kind kind, int flags, int controlTaken, int dataTaken, int word, l
     static final int IMMEDIATE = 2;
     /** On nothing but counts: the sender's process ends, and its connection with it. The receiver sends its counts. */
     static final int LEAVING = 4;
+    /**
+     * Of a MESSAGE without bytes: the message is in memory of its sender, at the address, and {@code word} is the key.
+     * The receiver reads it from there, then answers with MESSAGE_READ.
+     */
+    static final int RENDEZVOUS = 8;
 
     private static final int FLAGS_OFFSET = 1;
     private static final int CONTROL_TAKEN_OFFSET = 4;
@@ -82,7 +88,9 @@ record Header(Kind kind, int flags, int controlTaken, int dataTaken, int word, l
         /** The outcome of a HAND_OVER: word is 0, or says why it failed. */
         HANDED_OVER,
         /** The sender is about to leave. */
-        BYE;
+        BYE,
+        /** The sender has read the oldest message that it had to read. */
+        MESSAGE_READ;
 
         private static final Kind[] VALUES = values();
 

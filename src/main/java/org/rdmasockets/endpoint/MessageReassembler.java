@@ -10,7 +10,8 @@ import org.rdmasockets.internal.connection.InterruptibleWait;
 /**
  * Puts messages together, by one thread at a time; a thread that gives up in the middle leaves what there is to the
  * next. Each piece is copied out of its buffer, which goes back to the peer as a credit: so a message may be longer
- * than all buffers. Its memory grows with what has come, whatever the peer has announced.
+ * than all buffers. Its memory grows with what has come, whatever the peer has announced; only one that is read from the
+ * peer's memory has all of its own from the beginning.
  */
 final class MessageReassembler {
     private static final String WHAT = "message";
@@ -27,6 +28,8 @@ final class MessageReassembler {
     /** The region's part of the process's budget; null for a message that has come as one piece. */
     private Budget.Part part;
     private long done;
+    /** The read of a message from the peer's memory; null while there is none. */
+    private Pending<Void> reading;
     /** This end is closed; written before the last try to take the turn. */
     private volatile boolean closed;
 
@@ -100,8 +103,8 @@ final class MessageReassembler {
     private Message putTogether(long deadlineNanos, boolean waits) throws IOException {
         try {
             Message whole = null;
-            while (whole == null && (waits || hasPiece())) {
-                whole = addPiece(deadlineNanos);
+            while (whole == null && (waits || hasPiece() && !isReading())) {
+                whole = addPiece(deadlineNanos, waits);
             }
             return whole;
         } catch (EndpointException e) {
@@ -121,6 +124,7 @@ final class MessageReassembler {
     private void dropIfClosed() {
         if (closed && turn.tryLock()) {
             drop();
+            piece = null;
             turn.unlock();
         }
     }
@@ -152,17 +156,63 @@ final class MessageReassembler {
     }
 
     /** The message, if the next piece makes it whole. */
-    private Message addPiece(long deadlineNanos) throws IOException {
+    private Message addPiece(long deadlineNanos, boolean waits) throws IOException {
         awaitPiece(deadlineNanos);
         Header header = piece.header();
+        if ((header.flags() & Header.RENDEZVOUS) != 0) {
+            return read(header, deadlineNanos, waits);
+        }
         long size = piece.bytes().byteSize();
-        makeRoom(header.lengthBytes(), done + size);
+        if (region == null && size > 0 && done + size == header.lengthBytes()) {
+            region = link.domain.allocateForMessage(size);
+        } else {
+            makeRoom(header.lengthBytes(), done + size);
+        }
         link.compute(unused -> {
             copy(size == 0 ? MemorySegment.NULL : region.memory().asSlice(done, size));
             done += size;
             return null;
         });
         return done == header.lengthBytes() ? finish(header) : null;
+    }
+
+    private boolean isReading() {
+        return reading != null && !reading.look();
+    }
+
+    /** Reads a message from the peer's memory; a read that has not ended is left to the next call. */
+    private Message read(Header header, long deadlineNanos, boolean waits) throws IOException {
+        if (reading == null) {
+            long size = header.lengthBytes();
+            if (size <= (long) link.settings.dataMessages * link.settings.bufferBytes) {
+                region = link.domain.allocateForMessage(size); // no more than a peer fills anyway
+            } else {
+                makeRoom(size, size);
+            }
+            reading = link.compute(unused -> {
+                link.ensureAlive();
+                Pending<Void> begun = new Pending<>(link.writers, "read of a " + WHAT);
+                link.sends.access(new Transfer(new Transfer.Task(Transfer.Kind.READ, region,
+                        RemoteRegion.of(header.address(), header.lengthBytes(), header.word()), OptionalInt.empty()),
+                        link.accessPieceBytes, begun));
+                return begun;
+            });
+        }
+        if (!waits && isReading()) {
+            return null;
+        }
+        reading.await(deadlineNanos);
+        link.compute(unused -> {
+            link.ensureNotDiscarded();
+            ReceiveSide.Fragment next = piece;
+            piece = null;
+            reading = null;
+            link.messageSide().giveBack(next);
+            link.sends.tell(new ControlMessage(Header.of(Header.Kind.MESSAGE_READ)));
+            return null;
+        });
+        done = header.lengthBytes();
+        return finish(header);
     }
 
     private void awaitPiece(long deadlineNanos) throws IOException {
@@ -177,10 +227,6 @@ final class MessageReassembler {
     /** Makes room for so many bytes of a message. If this throws, nothing has changed, and it can be tried again. */
     private void makeRoom(long whole, long have) throws IOException {
         if (have <= (region == null ? 0 : region.length())) {
-            return;
-        }
-        if (have == whole && region == null) {
-            region = link.domain.allocateForMessage(whole);
             return;
         }
         long size = Math.min(whole, Math.max(FIRST_BYTES, GROWTH * have));
@@ -233,7 +279,7 @@ final class MessageReassembler {
     }
 
     private void drop() {
-        piece = null;
+        reading = null;
         free();
         done = 0;
     }

@@ -34,6 +34,11 @@ abstract class Operation {
     /** Whether the next request uses up one of the peer's receives. */
     abstract boolean takesReceive();
 
+    /** Whether the peer is done with the memory once all requests have completed. */
+    boolean isAnswered() {
+        return true;
+    }
+
     /** Makes the next request, which will be posted; the slot is memory of its own until it completes. */
     abstract void fill(SendRequest request, long workRequestId, SendSlot slot);
 
@@ -65,7 +70,14 @@ abstract class Operation {
     /** One of its requests has completed. */
     final void completed(SendSlot slot, boolean well) {
         outstanding--;
-        if (outstanding == 0 && (failed || well && !hasMore())) {
+        if (failed || well && !hasMore()) {
+            endIfDone(slot);
+        }
+    }
+
+    /** Ends it, unless the device or the peer may use the memory. */
+    final void endIfDone(SendSlot slot) {
+        if (outstanding == 0 && isAnswered()) {
             release();
             if (!failed) {
                 succeed(slot);
@@ -78,9 +90,7 @@ abstract class Operation {
         if (!failed) {
             failed = true;
             fail(reason);
-            if (outstanding == 0) {
-                release();
-            }
+            endIfDone(null);
         }
     }
 

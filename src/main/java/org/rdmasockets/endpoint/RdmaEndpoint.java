@@ -168,6 +168,38 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
+     * Begins to send a message that stays in this end's memory until the peer's application takes it, and is read from
+     * there by RDMA READ: that needs one buffer of the peer for its header, and wakes it once (MPI's rendezvous). It is
+     * for long messages, to a peer that takes what comes: two ends that both wait for the end of such a message, before
+     * they receive, wait for each other. A message that has not ended is lost when either end is closed. With adapters
+     * that take what a read brings for a write of the peer (some of iWARP, see {@link #startRead}) it ends the
+     * connection.
+     *
+     * @param message the bytes, in memory with {@link AccessFlag#REMOTE_READ}, locked for reading until the end; the
+     *        peer may read all of its allocation, as long as that is open
+     * @return ends when the peer's application has taken it
+     * @throws EndpointException if the message is longer than the peer takes
+     * @throws IllegalArgumentException if the peer may not read the memory
+     * @throws RegionBusyException if the device writes to the memory
+     */
+    public Pending<Void> startRendezvous(LocalRegion message) throws EndpointException {
+        StackRoom.ensure();
+        checkMessage(message);
+        if (!message.access().contains(AccessFlag.REMOTE_READ)) {
+            throw new IllegalArgumentException("the peer may not read " + message + ": allocate it with REMOTE_READ");
+        }
+        Pending<Void> pending = new Pending<>(link.writers, "send");
+        link.connection().locked(() -> {
+            if (link.failure != null) {
+                pending.fail(link.failure);
+            } else {
+                link.sends.send(new Rendezvous(message, pending));
+            }
+        });
+        return pending;
+    }
+
+    /**
      * Begins to send a message with immediate data.
      *
      * @param message the bytes, locked for reading until the end
@@ -209,8 +241,8 @@ public final class RdmaEndpoint implements AutoCloseable {
      * Takes the next message if it is here, and does not wait for it.
      *
      * @return the message, to be closed; null if none has come as a whole, or another thread waits for it
-     * @throws IOException {@link EndpointException} if this end is closed; what else ends the connection is told by
-     *         {@link #receive()}
+     * @throws IOException {@link EndpointException} if this end is closed, or the connection has ended while a message was
+     *         read from the peer's memory; what else ends it is told by {@link #receive()}
      */
     public Message poll() throws IOException {
         StackRoom.ensure();
@@ -247,7 +279,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     /**
      * Ends the wait of the thread in {@link #receive()}, as {@link java.nio.channels.Selector#wakeup()} does: it gets a
      * {@link SocketTimeoutException}. If no thread waits, the next one that would gets it. Any thread; no effect on
-     * messages, nor on an endpoint that has ended.
+     * messages, nor on an endpoint that has ended, nor on a thread that reads a message from the peer's memory.
      */
     public void wakeup() {
         StackRoom.ensure();
@@ -710,13 +742,17 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     /** As {@link #startSend}, for a caller that has {@link StackRoom}; null for a message without bytes. */
     Pending<Void> beginMessage(LocalRegion message, OptionalInt immediate) throws EndpointException {
+        checkMessage(message);
+        return begin(new Transfer.Task(Transfer.Kind.MESSAGE, message, null, immediate), link.messagePieceBytes());
+    }
+
+    private void checkMessage(LocalRegion message) throws EndpointException {
         ensureMessages();
         long length = message == null ? 0 : owned(message).length();
         if (length > link.peer.maxMessageBytes()) {
             throw new EndpointException(EndpointException.Reason.LIMIT, "a message of " + length
                     + " bytes: the peer takes at most " + link.peer.maxMessageBytes());
         }
-        return begin(new Transfer.Task(Transfer.Kind.MESSAGE, message, null, immediate), link.messagePieceBytes());
     }
 
     /** As {@link #startRead}, for a caller that has {@link StackRoom}. */

@@ -146,12 +146,26 @@ final class ReceiveSide implements Receives {
         if (!first && length != whole) {
             throw new Violation("a piece of a message of " + length + " bytes within one of " + whole);
         }
+        if ((header.flags() & Header.RENDEZVOUS) != 0) {
+            checkRendezvous(header, piece);
+            return;
+        }
         whole = length;
         long left = first ? whole : missing;
         if (piece > left || piece == 0 && left > 0) {
             throw new Violation("a piece of " + piece + " bytes, where " + left + " are missing");
         }
         missing = left - piece;
+    }
+
+    /** A message that is to be read: all of it, from memory that there may be. */
+    private static void checkRendezvous(Header header, int piece) throws Violation {
+        long length = header.lengthBytes();
+        if (header.flags() != (Header.FIRST | Header.RENDEZVOUS) || piece != 0 || length == 0
+                || Long.compareUnsigned(header.address() + length - 1, header.address()) < 0) {
+            throw new Violation("a message of " + length + " bytes to be read at 0x"
+                    + Long.toHexString(header.address()) + ", and " + piece + " bytes with it");
+        }
     }
 
     /** The application has taken something that had no buffer. */

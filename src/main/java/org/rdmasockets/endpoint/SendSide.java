@@ -42,6 +42,8 @@ final class SendSide {
     private final ArrayDeque<Operation> accesses = new ArrayDeque<>(0);
     /** Probes, which wait for a slot only. */
     private final ArrayDeque<Operation> probes = new ArrayDeque<>(0);
+    /** Posted messages that the peer has not read, in order. After a close it may still be reading: they stay locked. */
+    private final ArrayDeque<Rendezvous> unread = new ArrayDeque<>(0);
     private final List<ArrayDeque<Operation>> rows = List.of(controls, questions, messages, accesses, probes);
     /**
      * The control message to post after {@link #fail}, when nothing else is posted; null for none, or once it was
@@ -174,6 +176,15 @@ final class SendSide {
         return saidLast;
     }
 
+    /** The peer has read the oldest message that was named to it. */
+    void onRead() throws Violation {
+        Rendezvous oldest = unread.poll();
+        if (oldest == null) {
+            throw new Violation("the peer says that it has read a message, and none was left for it to read");
+        }
+        oldest.onRead();
+    }
+
     private void add(ArrayDeque<Operation> row, Operation operation) {
         if (failure != null) {
             operation.abandon(failure);
@@ -258,6 +269,9 @@ final class SendSide {
         if (isInline()) {
             request.inline();
         }
+        if (operation instanceof Rendezvous message) {
+            unread.add(message);
+        }
         freeCount--; // all three first: a post that ends in an Error may have worked, and then completes
         users[index] = operation;
         operation.posted();
@@ -314,6 +328,10 @@ final class SendSide {
                 operation.abandon(reason);
             }
         }
+        unread.forEach(message -> message.abandon(reason));
+        if (reason.reason() != EndpointException.Reason.CLOSED) {
+            releaseUnread(); // no peer reads them any more
+        }
         if (reason.reason() != EndpointException.Reason.PEER_CLOSED) {
             abandonPosted();
         }
@@ -339,5 +357,11 @@ final class SendSide {
                 users[i] = null;
             }
         }
+        releaseUnread();
+    }
+
+    private void releaseUnread() {
+        unread.forEach(Operation::release);
+        unread.clear();
     }
 }

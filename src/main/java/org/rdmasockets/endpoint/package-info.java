@@ -28,8 +28,10 @@
  * many of either it takes, and in every header how many it has taken in. Data is taken in when the application takes
  * it, so that a slow receiver holds up its sender and nothing else; control is taken in as it comes, so that leases are
  * served and credits come even if no thread calls {@code receive}. Pieces of one message follow each other, and control
- * may come between them. How long a lease lasts travels as what is left of it, never as a time of day. A violation of a
- * rule ends that connection, with an exception that names the rule.
+ * may come between them. A message of {@code startRendezvous} is one header, which names memory of its sender: the
+ * receiver reads it by RDMA READ when the application takes it, and says so by a control message. After a close nothing
+ * is read any more. How long a lease lasts travels as what is left of it, never as a time of day. A violation of a rule
+ * ends that connection, with an exception that names the rule.
  *
  * <p>Memory is the device's from the beginning of an operation until its completion, or until the queue pair is gone,
  * whatever its caller does meanwhile; {@code RangeLocks} remembers. A region that a peer may reach is a registration of

@@ -20,6 +20,11 @@ class EndpointContractTest {
     class Messages extends EndpointMessageContract {
     }
 
+    /** {@link EndpointRendezvousContract}. */
+    @Nested
+    class Rendezvouses extends EndpointRendezvousContract {
+    }
+
     /** {@link EndpointRegionContract}. */
     @Nested
     class Regions extends EndpointRegionContract {

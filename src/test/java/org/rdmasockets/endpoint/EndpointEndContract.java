@@ -328,6 +328,11 @@ abstract class EndpointEndContract extends EndpointContract {
         breaks("-1 bytes", 64, header(of(Header.Kind.MESSAGE, Header.FIRST, 0, 0, -1)));
         breaks("where 7 are missing", 64, header(of(Header.Kind.MESSAGE, Header.FIRST, 0, 0, 7)));
         breaks("a piece of 0 bytes", 56, header(of(Header.Kind.MESSAGE, Header.FIRST, 0, 0, 7)));
+        int toRead = Header.FIRST | Header.RENDEZVOUS;
+        breaks("and 8 bytes with it", 64, header(of(Header.Kind.MESSAGE, toRead, 0, 0, 8)));
+        breaks("a message of 0 bytes to be read", 56, header(of(Header.Kind.MESSAGE, toRead, 0, 0, 0)));
+        breaks("at most 10000", 56, header(of(Header.Kind.MESSAGE, toRead, 0, 0, 10_001)));
+        breaks("to be read at 0xffff", 56, header(new Header(Header.Kind.MESSAGE, toRead, 0, 0, 1, 0, 0, -4, 8, 0)));
         for (long other : new long[] {0, 15, 17}) {
             breaks("a message of " + other + " bytes within one of 16", 64,
                     header(of(Header.Kind.MESSAGE, Header.FIRST, 0, 0, 16)),
@@ -346,6 +351,7 @@ abstract class EndpointEndContract extends EndpointContract {
         breaks("not asked", 56, header(of(Header.Kind.LEASE_GRANT, 0, 0, 5, 8)));
         breaks("not asked", 56, header(of(Header.Kind.LEASE_REFUSAL, 0, 0, 5, 8)));
         breaks("not handed over", 56, header(of(Header.Kind.HANDED_OVER, 0, 0, 5, 0)));
+        breaks("none was left", 56, header(of(Header.Kind.MESSAGE_READ, 0, 0, 0, 0)));
     }
 
     @Test

@@ -175,16 +175,17 @@ public final class EndpointCarrier implements Carrier {
 
     private void sendInParts(Frame frame, long deadlineNanos) throws IOException {
         long begun = System.nanoTime();
-        int number;
+        boolean[] followed = {false};
         try {
-            number = partSender.send(frame, deadlineNanos);
-        } catch (EndpointException e) {
-            throw notSent(e.getMessage(), e);
-        } catch (IllegalStateException e) { // its memory is closed with it
-            throw notSent("the connection is closed", e);
+            partSender.send(frame, deadlineNanos, number -> {
+                followed[0] = true;
+                send(frame.behindParts(number, TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begun)),
+                        deadlineNanos);
+            });
+        } catch (EndpointException | IllegalStateException e) { // its memory is closed with it
+            String reason = e instanceof EndpointException ? e.getMessage() : "the connection is closed";
+            throw followed[0] ? new IOException(reason, e) : notSent(reason, e);
         }
-        send(frame.behindParts(number, TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begun)),
-                deadlineNanos);
     }
 
     /** Ends the connection, as frames of other calls may be lost; on a thread with stack to spare. */
@@ -468,6 +469,10 @@ public final class EndpointCarrier implements Carrier {
             // It is over, or the peer takes nothing.
         } finally {
             endpoint.close();
+            PartSender sender = partSender;
+            if (sender != null) {
+                sender.close();
+            }
         }
     }
 }

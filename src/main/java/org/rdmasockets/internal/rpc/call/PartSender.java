@@ -1,45 +1,77 @@
 package org.rdmasockets.internal.rpc.call;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.rdmasockets.endpoint.LocalRegion;
 import org.rdmasockets.endpoint.Pending;
 import org.rdmasockets.endpoint.RdmaEndpoint;
+import org.rdmasockets.verbs.AccessFlag;
+import org.rdmasockets.verbs.TransportType;
 
 /**
  * Sends the parts of long messages over an endpoint, each by the thread that sends the message. Each of a few has a few
  * slots for its parts, and waits for them: so they take turns, and a short frame goes behind those in the slots only.
+ * Small parts go into buffers of the peer; large ones, of very long messages, it reads out of the slots.
  */
 final class PartSender {
     /** The longest message that goes as one piece: a buffer of the peer, without the endpoint's header. */
     static final int PIECE_BYTES = 8192 - 56;
-    private static final int PART_BYTES = PIECE_BYTES - Frame.FIXED_BYTES;
+    /** The longest message that goes in small parts. */
+    private static final int MOST_IN_SMALL_BYTES = 64 << 10;
+    /** A part that the peer reads: no more than its buffers hold, so that it takes no budget there. */
+    private static final int LARGE_BYTES = 256 << 10;
+    /** Sets of large slots that this process may have, 1.25 MiB each: an eighth of the heap's limit, or 40 MiB. */
+    private static final int MOST_LARGE = Math.clamp(Runtime.getRuntime().maxMemory() / 10 >> 20, 32, 1 << 14);
+    /** Those that it does not have. */
+    private static final Semaphore LARGE = new Semaphore(MOST_LARGE);
     /** Messages on their way at once; further ones wait. */
     private static final int MOST = 8;
-    private static final int SLOTS = 8;
     /** So much of a message a peer has to take in {@link EndpointCarrier#STALL_NANOS}. */
     private static final int STEP_BYTES = 1 << 20;
 
     private final RdmaEndpoint endpoint;
     private final Semaphore places = new Semaphore(MOST, true);
     private final AtomicInteger lastNumber = new AtomicInteger();
-    /** Those that no message uses; guarded by itself. */
-    private final ArrayDeque<Slots> free = new ArrayDeque<>(1);
+    /** Slots that no message uses, linked; guarded by this, as are the next two. */
+    private Slots free;
+    private Slots freeLarge;
+    private boolean closed;
+
+    /** What follows the parts of a message. */
+    @FunctionalInterface
+    interface Follower {
+        /** Sends it; the parts have such a number. */
+        void send(int number) throws IOException;
+    }
 
     /** The slots of one message at a time, and what is in progress in each. */
     private static final class Slots {
+        private final boolean large;
+        private final int partBytes;
         private final LocalRegion memory;
-        private final Pending<?>[] pending = new Pending<?>[SLOTS];
+        private final Pending<?>[] pending;
         private int next;
+        /** The next ones that no message uses. */
+        private Slots further;
 
-        private Slots(RdmaEndpoint endpoint) throws IOException {
-            memory = endpoint.allocate((long) SLOTS * PIECE_BYTES);
+        private Slots(RdmaEndpoint endpoint, boolean large) throws IOException {
+            this.large = large;
+            partBytes = large ? LARGE_BYTES : PIECE_BYTES;
+            pending = new Pending<?>[large ? 5 : 8]; // five large ones take a message of 1 MiB and what is around it
+            memory = endpoint.allocate((long) pending.length * partBytes, 1,
+                    Set.of(large ? AccessFlag.REMOTE_READ : AccessFlag.LOCAL_WRITE));
+        }
+
+        private boolean isIdle() {
+            return Arrays.stream(pending).allMatch(one -> one == null || one.isDone());
         }
     }
 
@@ -49,12 +81,12 @@ final class PartSender {
     }
 
     /**
-     * Sends the parts of the message of a frame, which has to follow with the number that this gives: without it they
-     * count for nothing. Waits until the deadline, unless the peer takes too little.
+     * Sends the parts of the message of a frame, and then its frame, without which they count for nothing. Waits until
+     * the deadline, unless the peer takes too little, then until the peer has read what it has to read.
      *
      * @throws IOException as {@link Carrier#send}
      */
-    int send(Frame frame, long deadlineNanos) throws IOException {
+    void send(Frame frame, long deadlineNanos, Follower follower) throws IOException {
         boolean placed = false;
         Slots slots = null;
         try {
@@ -64,22 +96,18 @@ final class PartSender {
             if (!placed) {
                 throw EndpointCarrier.late(deadlineNanos);
             }
-            synchronized (free) {
-                slots = free.poll();
-            }
-            if (slots == null) {
-                slots = new Slots(endpoint);
-            }
+            slots = take(frame.message.length > MOST_IN_SMALL_BYTES);
             int number = lastNumber.incrementAndGet();
-            send(frame, number, slots, deadlineNanos);
-            return number;
+            sendParts(frame, number, slots, deadlineNanos);
+            follower.send(number);
+            if (slots.large) {
+                awaitRead(slots, deadlineNanos);
+            }
         } catch (InterruptedException e) {
             throw EndpointCarrier.interrupted();
         } finally {
             if (slots != null) {
-                synchronized (free) {
-                    free.push(slots);
-                }
+                giveBack(slots);
             }
             if (placed) {
                 places.release();
@@ -87,12 +115,67 @@ final class PartSender {
         }
     }
 
-    private void send(Frame frame, int number, Slots slots, long deadlineNanos) throws IOException {
+    private Slots take(boolean large) throws IOException {
+        synchronized (this) {
+            Slots taken = large ? freeLarge : free;
+            if (taken != null) {
+                if (large) {
+                    freeLarge = taken.further;
+                } else {
+                    free = taken.further;
+                }
+                return taken;
+            }
+        }
+        if (!large) {
+            return new Slots(endpoint, false);
+        }
+        // Some iWARP adapters cannot read into the memory of messages: see RdmaEndpoint.startRead.
+        if (endpoint.device().transport() == TransportType.IWARP || !LARGE.tryAcquire()) {
+            return take(false);
+        }
+        try {
+            return new Slots(endpoint, true);
+        } catch (Throwable e) {
+            LARGE.release();
+            throw e;
+        }
+    }
+
+    /** Keeps slots for the next message; large ones of which nothing is in progress only while half of all are left. */
+    private void giveBack(Slots slots) {
+        boolean kept = !slots.large || LARGE.availablePermits() >= MOST_LARGE / 2 || !slots.isIdle();
+        synchronized (this) {
+            kept &= !closed;
+            if (kept && slots.large) {
+                slots.further = freeLarge;
+                freeLarge = slots;
+            } else if (kept) {
+                slots.further = free;
+                free = slots;
+            }
+        }
+        if (!kept) {
+            slots.memory.close();
+            LARGE.release(slots.large ? 1 : 0);
+        }
+    }
+
+    /** The endpoint is closed, and its memory goes with it. */
+    synchronized void close() {
+        closed = true;
+        for (; freeLarge != null; freeLarge = freeLarge.further) {
+            LARGE.release();
+        }
+    }
+
+    private void sendParts(Frame frame, int number, Slots slots, long deadlineNanos) throws IOException {
         byte[] message = frame.message;
         byte[] head = new byte[Frame.FIXED_BYTES];
         long stepNanos = 0;
         int step = 0;
-        for (int done = 0; done < message.length; done += PART_BYTES) {
+        int size;
+        for (int done = 0; done < message.length; done += size) {
             if (done >= step) {
                 step += STEP_BYTES;
                 stepNanos = System.nanoTime() + EndpointCarrier.STALL_NANOS;
@@ -102,15 +185,46 @@ final class PartSender {
                 await(slots.pending[slot], stepNanos, deadlineNanos);
                 slots.pending[slot] = null;
             }
-            int size = Math.min(PART_BYTES, message.length - done);
+            size = Math.min(slots.partBytes - head.length, message.length - done);
             Frame part = new Frame(Frame.PART, Frame.HAS_MESSAGE | (done == 0 ? Frame.BEGINS : 0), frame.call);
             part.value = (long) number << 32 | message.length;
             part.encode(ByteBuffer.wrap(head));
-            long at = (long) slot * PIECE_BYTES;
+            long at = (long) slot * slots.partBytes;
             slots.memory.put(at, head, head.length);
             slots.memory.put(at + head.length, message, done, size);
-            slots.pending[slot] = endpoint.startSend(slots.memory.slice(at, head.length + size));
-            slots.next = (slot + 1) % SLOTS;
+            LocalRegion bytes = slots.memory.slice(at, head.length + size);
+            slots.pending[slot] = slots.large ? endpoint.startRendezvous(bytes) : endpoint.startSend(bytes);
+            slots.next = (slot + 1) % slots.pending.length;
+        }
+    }
+
+    /** Waits until the peer has read all: a close would take it away. The message was sent, whatever the deadline says. */
+    private static void awaitRead(Slots slots, long deadlineNanos) throws IOException {
+        long stepNanos = System.nanoTime() + EndpointCarrier.STALL_NANOS;
+        boolean interrupted = false;
+        try {
+            for (Pending<?> one : slots.pending) {
+                while (one != null && !one.isDone()) {
+                    interrupted |= isInterrupted(one, stepNanos, deadlineNanos);
+                }
+            }
+        } catch (SocketTimeoutException e) {
+            return; // the next message waits for these slots
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private static boolean isInterrupted(Pending<?> before, long stepNanos, long deadlineNanos) throws IOException {
+        try {
+            await(before, stepNanos, deadlineNanos);
+            return false;
+        } catch (SocketTimeoutException e) {
+            throw e;
+        } catch (InterruptedIOException e) {
+            return Thread.interrupted();
         }
     }
 
