@@ -10,8 +10,8 @@ import org.rdmasockets.internal.connection.InterruptibleWait;
 /**
  * Puts messages together, by one thread at a time; a thread that gives up in the middle leaves what there is to the
  * next. Each piece is copied out of its buffer, which goes back to the peer as a credit: so a message may be longer
- * than all buffers. Its memory grows with what has come, whatever the peer has announced; only one that is read from the
- * peer's memory has all of its own from the beginning.
+ * than all buffers. Its memory grows with what has come, whatever the peer has announced; only one that is read from
+ * the peer's memory has all of its own from the beginning.
  */
 final class MessageReassembler {
     private static final String WHAT = "message";

@@ -241,8 +241,8 @@ public final class RdmaEndpoint implements AutoCloseable {
      * Takes the next message if it is here, and does not wait for it.
      *
      * @return the message, to be closed; null if none has come as a whole, or another thread waits for it
-     * @throws IOException {@link EndpointException} if this end is closed, or the connection has ended while a message was
-     *         read from the peer's memory; what else ends it is told by {@link #receive()}
+     * @throws IOException {@link EndpointException} if this end is closed, or the connection has ended while a message
+     *         was read from the peer's memory; what else ends it is told by {@link #receive()}
      */
     public Message poll() throws IOException {
         StackRoom.ensure();

@@ -3,8 +3,8 @@ package org.rdmasockets.endpoint;
 import org.rdmasockets.verbs.SendRequest;
 
 /**
- * A long message that stays where it is: a header tells the peer where, the peer reads it when it takes it, and says so.
- * That needs no buffer of the peer beside the header's, and wakes the peer once.
+ * A long message that stays where it is: a header tells the peer where, the peer reads it when it takes it, and says
+ * so. That needs no buffer of the peer beside the header's, and wakes the peer once.
  */
 final class Rendezvous extends Operation {
     private final LocalRegion local;

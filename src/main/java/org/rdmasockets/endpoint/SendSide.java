@@ -42,7 +42,7 @@ final class SendSide {
     private final ArrayDeque<Operation> accesses = new ArrayDeque<>(0);
     /** Probes, which wait for a slot only. */
     private final ArrayDeque<Operation> probes = new ArrayDeque<>(0);
-    /** Posted messages that the peer has not read, in order. After a close it may still be reading: they stay locked. */
+    /** Posted messages that the peer has not read, in order; after a close they stay locked, for it may be reading. */
     private final ArrayDeque<Rendezvous> unread = new ArrayDeque<>(0);
     private final List<ArrayDeque<Operation>> rows = List.of(controls, questions, messages, accesses, probes);
     /**

@@ -45,10 +45,10 @@ final class PartSender {
     private Slots freeLarge;
     private boolean closed;
 
-    /** What follows the parts of a message. */
+    /** Sends the frame that follows the parts of a message. */
     @FunctionalInterface
     interface Follower {
-        /** Sends it; the parts have such a number. */
+        /** The parts have such a number. */
         void send(int number) throws IOException;
     }
 
@@ -198,7 +198,7 @@ final class PartSender {
         }
     }
 
-    /** Waits until the peer has read all: a close would take it away. The message was sent, whatever the deadline says. */
+    /** Waits until the peer has read all, as a close would take that away; the message itself was sent. */
     private static void awaitRead(Slots slots, long deadlineNanos) throws IOException {
         long stepNanos = System.nanoTime() + EndpointCarrier.STALL_NANOS;
         boolean interrupted = false;
