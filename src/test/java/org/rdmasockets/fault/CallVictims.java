@@ -47,7 +47,7 @@ final class CallVictims {
 
     private static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), 0);
     private static final int SHORT_BYTES = 3000;
-    private static final int LONG_BYTES = 50_000;
+    private static final int LONG_BYTES = 400_000;
     private static final int DATAGRAM_BYTES = 2000;
     private static final int MOST_EXCHANGES = 4;
     /** More than the bursts of a round have errors for one client. */

@@ -52,6 +52,8 @@ public final class EndpointCarrier implements Carrier {
     private ArrivingParts parts;
     /** Sends parts; null if the peer takes none. */
     private volatile PartSender partSender;
+    /** Written before the last look at partSender. */
+    private volatile boolean closed;
     /** The last long message and its memory, if it is on its way and its sender has left; null otherwise. */
     private Pending<?> longPending;
     private LocalRegion longRegion;
@@ -159,7 +161,11 @@ public final class EndpointCarrier implements Carrier {
     @Override
     public void useParts(boolean peerTakesParts, ArrivingParts arriving) {
         parts = arriving;
-        partSender = peerTakesParts ? new PartSender(endpoint) : null;
+        PartSender sender = peerTakesParts ? new PartSender(endpoint) : null;
+        partSender = sender;
+        if (closed && sender != null) { // pairs with close
+            sender.close();
+        }
     }
 
     @Override
@@ -469,6 +475,7 @@ public final class EndpointCarrier implements Carrier {
             // It is over, or the peer takes nothing.
         } finally {
             endpoint.close();
+            closed = true;
             PartSender sender = partSender;
             if (sender != null) {
                 sender.close();

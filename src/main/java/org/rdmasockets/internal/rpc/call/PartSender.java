@@ -31,7 +31,7 @@ final class PartSender {
     /** Sets of large slots that this process may have, 1.25 MiB each: an eighth of the heap's limit, or 40 MiB. */
     private static final int MOST_LARGE = Math.clamp(Runtime.getRuntime().maxMemory() / 10 >> 20, 32, 1 << 14);
     /** Those that it does not have. */
-    private static final Semaphore LARGE = new Semaphore(MOST_LARGE);
+    static final Semaphore LARGE = new Semaphore(MOST_LARGE);
     /** Messages on their way at once; further ones wait. */
     private static final int MOST = 8;
     /** So much of a message a peer has to take in {@link EndpointCarrier#STALL_NANOS}. */

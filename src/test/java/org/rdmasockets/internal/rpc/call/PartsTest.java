@@ -182,6 +182,21 @@ class PartsTest {
         }
     }
 
+    /** A greeting that comes with the close makes a sender of parts that nobody else closes. */
+    @Test
+    void aClosedCarrierKeepsNoneOfTheSlotsOfTheProcess() throws Exception {
+        int most = PartSender.LARGE.availablePermits();
+        try (Dialled dialled = new Dialled(true)) {
+            dialled.sendAndWait(message(1, LONG_BYTES));
+            dialled.carrier.close(); // the endpoint has memory until the peer has read
+            for (int i = 0; i < 8; i++) { // more than what ends of other tests still give back
+                dialled.carrier.useParts(true, null);
+                assertThrows(IOException.class, () -> dialled.carrier.send(message(2, LONG_BYTES), Long.MAX_VALUE));
+            }
+            Await.until("all slots are free", () -> PartSender.LARGE.availablePermits() >= most);
+        }
+    }
+
     // The receiver.
 
     private static CallServer serve(AtomicInteger begun, long maxHeldBytes) throws IOException {
