@@ -7,7 +7,8 @@ import java.util.Map;
 /**
  * A server's memory of numbered calls, so that a repeated one is answered and not run again: for each client the calls
  * that run, the answers that it has not acknowledged, and a floor below which nothing is remembered. A forgotten call
- * is never run again, whatever the reason: its number is not above the floor.
+ * is never run again, whatever the reason: its number is not above the floor. A call may come late, behind those with
+ * higher numbers: it runs if it is no repeated one, and could not have been repeated before.
  *
  * <p>An answer is kept until its client says that it has it, else for the time to keep; only answers of the same
  * client, beyond its share of all bytes, end that sooner. Then it may be forgotten: at once if its client has no
@@ -37,6 +38,9 @@ final class ResponseCache {
         private long floor;
         private long clientBytes;
         private int connections;
+        /** Whether a numbered call has come, and when the youngest connection of those with one began. */
+        private boolean called;
+        private long youngestNanos;
         private long leftNanos;
         private boolean forgotten;
     }
@@ -125,7 +129,11 @@ final class ResponseCache {
             }
             return new Finding(Verdict.KNOWN, entry, entry.answer);
         }
-        if (call.number <= client.floor) {
+        // A client repeats a call over a younger connection only.
+        boolean onYoungest = !client.called || connection.beganNanos - client.youngestNanos >= 0;
+        client.called = true;
+        client.youngestNanos = onYoungest ? connection.beganNanos : client.youngestNanos;
+        if (call.number <= client.floor && (call.has(Frame.REPEAT) || !onYoungest)) {
             return new Finding(Verdict.FORGOTTEN, null, null);
         }
         entry = new Entry(client, call.number);

@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.internal.rpc.call.ResponseCache.Finding;
 import org.rdmasockets.internal.rpc.call.ResponseCache.Verdict;
@@ -27,34 +29,63 @@ class ResponseCacheTest {
 
     private final ResponseCache memory = new ResponseCache(MAX, FOR_EVER);
 
-    private static Finding find(ResponseCache memory, ResponseCache.Client client, long number, long answered) {
-        Frame frame = new Frame(Frame.CALL, Frame.NUMBERED, (int) number);
-        frame.number = number;
-        frame.answered = answered;
-        return memory.find(client, frame, null);
+    private static CallServer server;
+    private static ServerConnection lost;
+    private static ServerConnection present;
+
+    @BeforeAll
+    static void makeConnections() throws IOException {
+        server = CallServer.over(EndpointCarrier.listen(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                1 << 20), name -> null, CallServer.Settings.DEFAULT);
+        lost = new ServerConnection(server, null);
+        present = new ServerConnection(server, null);
     }
 
-    private static Frame call(int flags, int id) {
-        Frame frame = new Frame(Frame.CALL, Frame.NUMBERED | flags, id);
-        frame.number = 1;
+    @AfterAll
+    static void closeServer() {
+        server.close();
+    }
+
+    /** Finds a call that may have been sent before. */
+    private static Finding find(ResponseCache memory, ResponseCache.Client client, long number, long answered) {
+        Frame frame = call(Frame.REPEAT, number);
+        frame.answered = answered;
+        return memory.find(client, frame, present);
+    }
+
+    private static Frame call(int flags, long number) {
+        Frame frame = new Frame(Frame.CALL, Frame.NUMBERED | flags, (int) number + 6);
+        frame.number = number;
         return frame;
     }
 
     /** The server comes to read a connection that its client has lost when the repeat has come over the next one. */
     @Test
-    void aFrameOfALostConnectionDoesNotTakeTheAnswerFromItsRepeat() throws IOException {
-        try (CallServer server = CallServer.over(EndpointCarrier.listen(new InetSocketAddress(
-                InetAddress.getLoopbackAddress(), 0), 1 << 20), name -> null, CallServer.Settings.DEFAULT)) {
-            ServerConnection lost = new ServerConnection(server, null);
-            ServerConnection present = new ServerConnection(server, null);
-            ResponseCache.Client client = memory.arrive("a", 0);
-            Finding run = memory.find(client, call(Frame.REPEAT, 7), present);
-            assertEquals(Verdict.RUN, run.verdict());
-            assertEquals(Verdict.KNOWN, memory.find(client, call(0, 3), lost).verdict());
-            ResponseCache.Address to = memory.answered(run.entry(), new Frame(Frame.MESSAGE, Frame.LAST, 7));
-            assertSame(present, to.connection());
-            assertEquals(7, to.callId());
+    void aFrameOfALostConnectionDoesNotTakeTheAnswerFromItsRepeat() {
+        ResponseCache.Client client = memory.arrive("a", 0);
+        Finding run = memory.find(client, call(Frame.REPEAT, 1), present);
+        assertEquals(Verdict.RUN, run.verdict());
+        assertEquals(Verdict.KNOWN, memory.find(client, call(0, 1), lost).verdict());
+        ResponseCache.Address to = memory.answered(run.entry(), new Frame(Frame.MESSAGE, Frame.LAST, 7));
+        assertSame(present, to.connection());
+        assertEquals(7, to.callId());
+    }
+
+    /** A long request comes behind others that are answered, and whose long answers are forgotten already. */
+    @Test
+    void aCallThatComesLateRunsUnlessItMayHaveRunBefore() {
+        ResponseCache.Client client = memory.arrive("a", 0);
+        for (int i = 10; i < 30; i++) {
+            run(memory, client, i, 0);
         }
+        assertEquals(Verdict.FORGOTTEN, verdict(client, 10), "the floor is above the late ones");
+        assertEquals(Verdict.FORGOTTEN, memory.find(client, call(0, 1), lost).verdict());
+        Finding late = memory.find(client, call(0, 1), present);
+        assertEquals(Verdict.RUN, late.verdict());
+        Frame answer = new Frame(Frame.MESSAGE, Frame.LAST, 1);
+        memory.answered(late.entry(), answer);
+        assertSame(answer, find(memory, client, 1, 0).answer());
+        assertEquals(Verdict.FORGOTTEN, verdict(client, 2));
     }
 
     private static Frame run(ResponseCache memory, ResponseCache.Client client, long number, long answered) {
