@@ -182,7 +182,7 @@ class PartsTest {
         }
     }
 
-    /** A greeting that comes with the close makes a sender of parts that nobody else closes. */
+    /** A greeting that comes with the close makes a sender of parts that nothing else closes. */
     @Test
     void aClosedCarrierKeepsNoneOfTheSlotsOfTheProcess() throws Exception {
         int most = PartSender.LARGE.availablePermits();
