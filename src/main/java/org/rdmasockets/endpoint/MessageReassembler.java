@@ -25,7 +25,7 @@ final class MessageReassembler {
     private ReceiveSide.Fragment piece;
     /** The memory of the message; null while there is none, or it has no bytes. */
     private LocalRegion region;
-    /** The region's part of the process's budget; null for a message that has come as one piece. */
+    /** The region's part of the process's budget; null for a message that is no longer than the buffers. */
     private Budget.Part part;
     private long done;
     /** The read of a message from the peer's memory; null while there is none. */

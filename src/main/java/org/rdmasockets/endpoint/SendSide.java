@@ -329,8 +329,8 @@ final class SendSide {
             }
         }
         unread.forEach(message -> message.abandon(reason));
-        if (reason.reason() != EndpointException.Reason.CLOSED) {
-            releaseUnread(); // no peer reads them any more
+        if (reason.reason() == EndpointException.Reason.PEER_CLOSED) {
+            releaseUnread(); // it reads no more
         }
         if (reason.reason() != EndpointException.Reason.PEER_CLOSED) {
             abandonPosted();

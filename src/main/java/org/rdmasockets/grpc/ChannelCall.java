@@ -491,7 +491,8 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         /** The thread that interrupts, or is interrupted already. */
         @Override
         protected void implCloseChannel() {
-            ChannelCall.this.end(Status.CANCELLED.withDescription("the calling thread was interrupted"));
+            LibraryThreads.insist(() -> ChannelCall.this
+                    .end(Status.CANCELLED.withDescription("the calling thread was interrupted")));
         }
     }
 

@@ -218,7 +218,9 @@ abstract class CallConnection {
 
     /** Sends; a failure ends the connection, and the caller learns it from its call. */
     final void sendOrFail(Frame frame) {
-        sendOrFail(frame, null, Long.MAX_VALUE);
+        if (!sendOrFail(frame, null, Long.MAX_VALUE)) { // the system was too slow with memory for it
+            fail(new IOException("a frame was not sent in time, and others wait for it: " + frame));
+        }
     }
 
     /**

@@ -5,7 +5,6 @@ import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -71,7 +70,12 @@ final class PartSender {
         }
 
         private boolean isIdle() {
-            return Arrays.stream(pending).allMatch(one -> one == null || one.isDone());
+            for (Pending<?> one : pending) {
+                if (one != null && !one.isDone()) {
+                    return false;
+                }
+            }
+            return true;
         }
     }
 
@@ -106,11 +110,9 @@ final class PartSender {
         } catch (InterruptedException e) {
             throw EndpointCarrier.interrupted();
         } finally {
+            places.release(placed ? 1 : 0);
             if (slots != null) {
                 giveBack(slots);
-            }
-            if (placed) {
-                places.release();
             }
         }
     }
@@ -134,12 +136,17 @@ final class PartSender {
         if (endpoint.device().transport() == TransportType.IWARP || !LARGE.tryAcquire()) {
             return take(false);
         }
+        Slots made = null;
         try {
-            return new Slots(endpoint, true);
-        } catch (Throwable e) {
-            LARGE.release();
-            throw e;
+            made = new Slots(endpoint, true);
+        } catch (IOException e) {
+            if (Thread.currentThread().isInterrupted()) {
+                throw e;
+            }
+        } finally {
+            LARGE.release(made == null ? 1 : 0);
         }
+        return made != null ? made : take(false); // perhaps the process may lock no more memory
     }
 
     /** Keeps slots for the next message; large ones of which nothing is in progress only while half of all are left. */
@@ -156,8 +163,8 @@ final class PartSender {
             }
         }
         if (!kept) {
+            LARGE.release(slots.large ? 1 : 0); // first: if the close fails, its memory ends with the endpoint
             slots.memory.close();
-            LARGE.release(slots.large ? 1 : 0);
         }
     }
 

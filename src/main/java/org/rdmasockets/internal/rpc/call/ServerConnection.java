@@ -64,6 +64,8 @@ final class ServerConnection extends CallConnection {
     /** Whether the client has been told that this end leaves, so that it makes calls elsewhere. */
     private volatile boolean leaveTold;
     private volatile boolean graceOver;
+    /** An answer was not sent, so that the client cannot be told that calls without one have not begun. */
+    private volatile boolean lacksAnswer;
 
     ServerConnection(CallServer server, Carrier carrier) {
         super(carrier, server.settings.maxMessage());
@@ -446,6 +448,7 @@ final class ServerConnection extends CallConnection {
         if (!lives && call.remembered == null) {
             return;
         }
+        boolean replied = false;
         try {
             if (lives) {
                 server.ended(call);
@@ -457,7 +460,9 @@ final class ServerConnection extends CallConnection {
             } else {
                 to.connection().answer(to.callId(), frame);
             }
+            replied = true;
         } finally {
+            lacksAnswer |= !replied; // before the count: pairs with closeIfDone
             if (lives) {
                 calling.decrementAndGet(); // after the answer, which may be late: a shutdown waits for both
             }
@@ -503,9 +508,12 @@ final class ServerConnection extends CallConnection {
     }
 
     private void replyLate(Frame frame, long bytes) {
+        boolean sent = false;
         try {
             sendOrFail(frame);
+            sent = true;
         } finally {
+            lacksAnswer |= !sent; // likewise
             late.decrementAndGet();
             server.held(this, -bytes);
             closeIfDone();
@@ -592,7 +600,8 @@ final class ServerConnection extends CallConnection {
                 sendSoon(new Frame(Frame.GOAWAY, 0, 0)); // the client may take nothing
             }
             leaveTold = true;
-            CallTimer.at(System.nanoTime() + GRACE.toNanos(), () -> start("rdma-rpc-grace", this::endGrace));
+            Runnable over = this::endGrace; // here, where a lack of memory does no harm
+            CallTimer.at(System.nanoTime() + GRACE.toNanos(), () -> start("rdma-rpc-grace", over));
             waits = true;
         } finally {
             if (!waits) {
@@ -609,11 +618,11 @@ final class ServerConnection extends CallConnection {
 
     /**
      * Ends the connection if the grace is over and no call runs. Calls that clients sent before they heard of it have
-     * come meanwhile, or do not begin: the client, which has all answers, is told so.
+     * come meanwhile, or do not begin: the client is told so, if it has all answers.
      */
     private void closeIfDone() {
         if (graceOver && calling.get() == 0 && late.get() == 0) {
-            if (greeted) {
+            if (greeted && !lacksAnswer) {
                 sendSoon(new Frame(Frame.GOAWAY, Frame.LAST, 0));
             }
             flushSoon();
