@@ -312,7 +312,8 @@ class PartsTest {
                 sendAll(stranger, new Frame(Frame.CANCEL, 0, 5));
                 sendAll(stranger, first(50, 50, LONG_BYTES));
                 assertAnswers(stranger, 51);
-                assertEquals(one, server.heldBytes.get());
+                long held = server.heldBytes.get(); // those that were not slow yet wait beside the new one
+                assertTrue(held >= one && held < 2 * LONG_BYTES + one, () -> "held " + held);
             }
             awaitHeld(server, 0);
         }
