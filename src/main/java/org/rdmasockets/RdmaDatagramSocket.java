@@ -23,8 +23,10 @@ import java.util.WeakHashMap;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.internal.connection.NetErrors;
 import org.rdmasockets.internal.connection.Routes;
+import org.rdmasockets.internal.connection.StreamOptions.Option;
 import org.rdmasockets.internal.datagram.DatagramInbox;
 import org.rdmasockets.internal.datagram.DatagramWays;
+import org.rdmasockets.internal.datagram.DatagramWays.PortKind;
 import org.rdmasockets.internal.lock.LibraryThreads;
 import org.rdmasockets.internal.lock.StackRoom;
 import org.rdmasockets.internal.socket.RdmaDatagramSocketImpl;
@@ -168,8 +170,9 @@ public class RdmaDatagramSocket extends DatagramSocket {
             boolean shared = !isClosed() && (udp.getReuseAddress() || isPortShared());
             udp.bind(address); // here, for the superclass closes what it cannot bind
             super.bind(udp.getLocalSocketAddress());
-            ways = new DatagramWays(new InetSocketAddress(super.getLocalAddress(), super.getLocalPort()), shared, inbox,
-                    new Udp());
+            boolean any = !(address instanceof InetSocketAddress wanted) || wanted.getPort() == 0;
+            ways = new DatagramWays(new InetSocketAddress(super.getLocalAddress(), super.getLocalPort()),
+                    shared ? PortKind.SHARED : any ? PortKind.ANY : PortKind.CHOSEN, inbox, new Udp());
         }
     }
 
@@ -527,6 +530,11 @@ public class RdmaDatagramSocket extends DatagramSocket {
             last = wanted;
             return this;
         }
+        if (name.equals(RdmaSocketOptions.SPIN_MICROS)) {
+            ensureOpen();
+            inbox.spinMicros(Option.SPIN_MICROS.checked(RdmaSocketOptions.SPIN_MICROS, (Integer) value));
+            return this;
+        }
         if (name == DatagramWays.NEVER_WAITS) {
             waits = !(Boolean) value;
             return this;
@@ -545,6 +553,10 @@ public class RdmaDatagramSocket extends DatagramSocket {
             ensureOpen();
             return (T) last;
         }
+        if (name.equals(RdmaSocketOptions.SPIN_MICROS)) {
+            ensureOpen();
+            return (T) (Integer) inbox.spinMicros();
+        }
         return udp.getOption(name);
     }
 
@@ -552,6 +564,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
     public Set<SocketOption<?>> supportedOptions() {
         Set<SocketOption<?>> all = new HashSet<>(super.supportedOptions());
         all.add(RdmaSocketOptions.TRANSPORT);
+        all.add(RdmaSocketOptions.SPIN_MICROS);
         return Set.copyOf(all);
     }
 

@@ -59,13 +59,13 @@ public final class RdmaSocketOptions {
     public static final SocketOption<Integer> MESSAGE_BYTES = new Name<>("MESSAGE_BYTES", Integer.class);
 
     /**
-     * Longest time in microseconds that a thread which waits for a connection over RDMA or shared memory looks for data
-     * itself before it parks, 0 to 1,000; it can be set at any time, and holds from the next wait on. The default is
-     * that of the setting {@code spinMicros}, 50. At any value, a thread parks at once while looking has not paid on
-     * this connection lately (it pays if answers come within half of that time on average), or while it would keep a
-     * processor or a carrier from another thread. Now and then, after short waits that were parked, it looks for up to
-     * eighty times as long, 4 ms at most, to find a peer that has parked likewise, or one that has lost its processor
-     * for a moment.
+     * Longest time in microseconds that a thread which waits for a connection over RDMA or shared memory, or for
+     * datagrams over shared memory, looks for data itself before it parks, 0 to 1,000; it can be set at any time, and
+     * holds from the next wait on. The default is that of the setting {@code spinMicros}, 50. At any value, a thread
+     * parks at once while looking has not paid on this connection or socket lately (it pays if answers come within half
+     * of that time on average), or while it would keep a processor or a carrier from another thread. Now and then,
+     * after short waits that were parked, it looks for up to eighty times as long, 4 ms at most, to find a peer that
+     * has parked likewise, or one that has lost its processor for a moment.
      *
      * <ul>
      * <li>0 saves processor time: each wait parks, and costs the wake-up of a thread or two.

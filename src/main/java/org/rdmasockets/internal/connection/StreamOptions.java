@@ -1,6 +1,7 @@
 package org.rdmasockets.internal.connection;
 
 import java.io.IOException;
+import java.net.SocketOption;
 import java.util.Arrays;
 import org.rdmasockets.internal.rsockets.ConnectData;
 import org.rdmasockets.internal.rsockets.FlowKind;
@@ -70,6 +71,15 @@ public final class StreamOptions implements Protocol.Maker<StreamTransport> {
         /** The largest value. */
         public int most() {
             return most;
+        }
+
+        /** The value for a socket's option of this kind; throws {@code IllegalArgumentException} if out of range. */
+        public int checked(SocketOption<Integer> name, int value) {
+            if (value < least || value > most) {
+                throw new IllegalArgumentException("Invalid " + name + " value " + value + ": " + least + " to " + most
+                        + " is possible");
+            }
+            return value;
         }
 
         private static int[] initial() {

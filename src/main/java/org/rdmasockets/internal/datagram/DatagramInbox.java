@@ -6,27 +6,48 @@ import java.net.PortUnreachableException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import org.rdmasockets.internal.lock.Losses;
 import org.rdmasockets.internal.lock.SmallMutex;
 import org.rdmasockets.internal.sharedmemory.DatagramPorts;
 import org.rdmasockets.internal.connection.InterruptibleWait;
 import org.rdmasockets.internal.connection.NetErrors;
+import org.rdmasockets.internal.connection.StreamOptions;
+import org.rdmasockets.internal.connection.StreamOptions.Option;
+import org.rdmasockets.internal.waiting.Completion;
+import org.rdmasockets.internal.waiting.CompletionClient;
+import org.rdmasockets.internal.waiting.CompletionInbox;
+import org.rdmasockets.internal.waiting.Role;
+import org.rdmasockets.internal.waiting.WaitResult;
 import org.rdmasockets.verbs.VerbsException;
 
-/** The datagrams of a socket that were not received yet: a bounded number of bytes. */
-public final class DatagramInbox implements DatagramPorts.Receiver {
+/**
+ * The datagrams of a socket that were not received yet: a bounded number of bytes. A receiver waits as a stream's
+ * reader does, in a {@link CompletionInbox} of shared memory: so it may poll for itself what other processes send.
+ */
+public final class DatagramInbox implements DatagramPorts.Receiver, CompletionClient {
+    private static final Object NEWS = new Object();
+
+    /** One receiver waits at a time, the others for this. */
+    private final SmallMutex receiving = new SmallMutex();
     private final SmallMutex lock = new SmallMutex();
+    /** For receivers where there is no shared memory. */
     private final Condition arrived = lock.newCondition();
     private final Condition room = lock.newCondition();
     private final long roomNanos;
+    /** Where receivers wait; null where there is no shared memory, and at first. */
+    private volatile CompletionInbox waiting;
+    private volatile int spinMicros = StreamOptions.DEFAULT.get(Option.SPIN_MICROS);
+    /** Whether {@link #waiting} has {@link #NEWS} that no thread has applied since; guarded by lock. */
+    private boolean told;
     /** Guarded by lock, as are all fields below. */
     private final ArrayDeque<Arrived> queue = new ArrayDeque<>();
     private long queuedBytes;
     private long mostBytes;
     private InetSocketAddress peer;
     private IOException failure;
-    private boolean closed;
+    private volatile boolean closed;
     /** Whether the peer's process has ended since the last send, and no receive has told that yet. */
     private boolean unreachable;
     /** The way of the last send; null once its end was noticed. Not guarded. */
@@ -55,6 +76,71 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     DatagramInbox(int mostBytes, long roomNanos) {
         this.mostBytes = mostBytes;
         this.roomNanos = roomNanos;
+    }
+
+    /** Lets receivers wait in a completion queue from now on, before the first one waits. */
+    void waitIn(CompletionInbox completions) {
+        waiting = completions;
+        spinMicros(spinMicros);
+    }
+
+    /** How long a receiver polls for itself before it parks, in the range of {@link Option#SPIN_MICROS}. */
+    public int spinMicros() {
+        return spinMicros;
+    }
+
+    /** Changes that, from the next wait on. */
+    public void spinMicros(int micros) {
+        spinMicros = micros;
+        CompletionInbox completions = waiting;
+        if (completions != null) {
+            completions.spinBudgetNanos((int) TimeUnit.MICROSECONDS.toNanos(micros));
+        }
+    }
+
+    /** By an {@code Error} in a wait nothing is lost: all that has come is in the queue. */
+    @Override
+    public void apply(Completion completion) {
+        lock.lock();
+        try {
+            told &= completion.token() != NEWS;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public boolean ready(Role role) {
+        lock.lock();
+        try {
+            return hasNews();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean hasNews() {
+        return !queue.isEmpty() || closed || unreachable || failure != null;
+    }
+
+    @Override
+    public boolean beforeExit() {
+        return false;
+    }
+
+    /**
+     * Wakes receivers, unless they have not heard of the last news yet. The caller has the lock, and makes the news
+     * after this: so a lack of memory leaves nothing behind that no receiver is told of. Receivers poll for themselves
+     * only once news {@code canBePolled}.
+     */
+    private void tell(boolean canBePolled) {
+        CompletionInbox completions = waiting;
+        if (completions == null) {
+            arrived.signalAll();
+        } else if (!told) {
+            completions.offerToken(NEWS, canBePolled);
+            told = true;
+        }
     }
 
     /** Changes how much may wait; what waits stays. */
@@ -215,9 +301,9 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
         lock.lock();
         try {
             if (ended && way == used) {
+                tell(false);
                 way = null;
                 unreachable = used.destination().equals(peer);
-                arrived.signalAll();
             }
         } finally {
             lock.unlock();
@@ -228,9 +314,11 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     private boolean add(Arrived datagram) {
         boolean wanted = !closed && (peer == null || isOf(peer, datagram.source()));
         if (wanted) {
+            if (queue.isEmpty()) {
+                tell(datagram.transport().equals(DatagramWays.SHARED_MEMORY));
+            }
             queue.add(datagram);
             queuedBytes += datagram.cost();
-            arrived.signal();
         }
         return wanted;
     }
@@ -239,8 +327,8 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     public void fail(IOException reason) {
         lock.lock();
         try {
+            tell(false);
             failure = reason;
-            arrived.signalAll();
         } finally {
             lock.unlock();
         }
@@ -248,8 +336,12 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
 
     /** Likewise when the poller of a transport has ended. */
     void fail(VerbsException reason, String transport) {
-        fail(new IOException("datagrams over " + transport + " are received no more: " + reason.getMessage()
-                + "; close this socket, and open another one with TRANSPORT udp or start the process anew", reason));
+        fail(noMore(reason, transport));
+    }
+
+    private static IOException noMore(Throwable reason, String transport) {
+        return new IOException("datagrams over " + transport + " are received no more: " + reason.getMessage()
+                + "; close this socket, and open another one with TRANSPORT udp or start the process anew", reason);
     }
 
     /** Lets all waiting threads go: there is nothing to receive any more. */
@@ -262,6 +354,10 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
             room.signalAll();
         } finally {
             lock.unlock();
+        }
+        CompletionInbox completions = waiting;
+        if (completions != null) {
+            completions.retire(); // takes no memory to wake a receiver
         }
     }
 
@@ -279,22 +375,46 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
     }
 
     private Arrived await(long deadlineNanos) throws IOException {
+        Arrived datagram = poll();
+        if (datagram != null || closed || !InterruptibleWait.lock(receiving, deadlineNanos)) {
+            return datagram;
+        }
+        try {
+            datagram = poll();
+            while (datagram == null && !closed && awaitNews(deadlineNanos)) {
+                datagram = poll();
+            }
+            return datagram;
+        } finally {
+            receiving.unlock();
+        }
+    }
+
+    /** Waits until there may be something new; false at the deadline. Without the lock. */
+    private boolean awaitNews(long deadlineNanos) throws IOException {
+        CompletionInbox completions = waiting;
+        if (completions != null) {
+            WaitResult end = completions.await(Role.READER, deadlineNanos);
+            if (end == WaitResult.INTERRUPTED) {
+                InterruptibleWait.ensureNotInterrupted();
+            } else if (end == WaitResult.CLOSED && !closed) {
+                fail(noMore(completions.shard().failure(), DatagramWays.SHARED_MEMORY));
+            }
+            return end != WaitResult.TIMED_OUT;
+        }
         lock.lock();
         try {
-            while (queue.isEmpty() && !closed) {
-                if (unreachable) {
-                    unreachable = false;
-                    throw new PortUnreachableException("the link to the process that had the port of " + peer
-                            + " has ended, as a rule because the process has");
-                }
-                if (failure != null) {
-                    throw new IOException(failure.getMessage(), failure);
-                }
-                if (InterruptibleWait.await(nanos -> arrived.awaitNanos(nanos) > 0 ? true : null,
-                        deadlineNanos) == null) {
-                    break;
-                }
-            }
+            return hasNews() || InterruptibleWait.await(nanos -> arrived.awaitNanos(nanos) > 0 ? true : null,
+                    deadlineNanos) != null;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The oldest datagram, or null. Throws if nothing is left of what came before the end. */
+    private Arrived poll() throws IOException {
+        lock.lock();
+        try {
             Arrived datagram = queue.poll();
             if (datagram != null) {
                 reader = Thread.currentThread().threadId();
@@ -303,9 +423,12 @@ public final class DatagramInbox implements DatagramPorts.Receiver {
                     unread = false;
                     room.signalAll();
                 }
-                if (!queue.isEmpty()) {
-                    arrived.signal(); // the thread that was told may have been interrupted
-                }
+            } else if (unreachable && !closed) {
+                unreachable = false;
+                throw new PortUnreachableException("the link to the process that had the port of " + peer
+                        + " has ended, as a rule because the process has");
+            } else if (failure != null && !closed) {
+                throw new IOException(failure.getMessage(), failure);
             }
             return datagram;
         } finally {

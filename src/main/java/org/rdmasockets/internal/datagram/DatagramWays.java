@@ -7,7 +7,6 @@ import java.net.InetSocketAddress;
 import java.net.SocketException;
 import java.net.SocketOption;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.rdmasockets.internal.selection.Policy;
 import org.rdmasockets.internal.log.LimitedLog;
 import org.rdmasockets.internal.log.Log;
@@ -18,6 +17,9 @@ import org.rdmasockets.internal.connection.Engine;
 import org.rdmasockets.internal.connection.InterruptibleWait;
 import org.rdmasockets.internal.connection.NetErrors;
 import org.rdmasockets.internal.connection.Routes;
+import org.rdmasockets.internal.waiting.CompletionInbox;
+import org.rdmasockets.internal.waiting.ConnectionRole;
+import org.rdmasockets.verbs.Device;
 import org.rdmasockets.verbs.VerbsException;
 
 /**
@@ -54,14 +56,21 @@ public final class DatagramWays implements AutoCloseable {
     /** Null also if the port is shared. */
     private final DatagramPorts.Port port;
     private final String unavailability;
-    /** Null where there is no shared memory. */
-    private final Engine engine;
-    private final Consumer<VerbsException> pollerFailed;
     private volatile Way last;
     private final IbverbsDatagrams ibverbs;
     /** Whether ibverbs was ever used: a socket without it pays nothing. */
     private volatile boolean speaksIbverbs;
     private final DatagramPorts.Sender sender = new DatagramPorts.Sender();
+
+    /** How a socket has got its UDP port. */
+    public enum PortKind {
+        /** The kernel has chosen it. */
+        ANY,
+        /** The application has chosen it, so that peers know it. */
+        CHOSEN,
+        /** Likewise, and others may have it, too: datagrams for them must not come here alone. */
+        SHARED
+    }
 
     /** The socket's UDP port. */
     public interface Udp {
@@ -90,34 +99,32 @@ public final class DatagramWays implements AutoCloseable {
                 + "for", true);
     }
 
-    /**
-     * The ways of a socket that is bound to a UDP port; others may have a {@code shared} one, so that datagrams for
-     * them must not come here alone.
-     */
-    public DatagramWays(InetSocketAddress local, boolean shared, DatagramInbox inbox, Udp udp) {
+    /** The ways of a socket that is bound to a UDP port. */
+    public DatagramWays(InetSocketAddress local, PortKind kind, DatagramInbox inbox, Udp udp) {
         this.local = local;
         this.inbox = inbox;
         ibverbs = new IbverbsDatagrams(local, inbox, udp);
-        pollerFailed = e -> inbox.fail(e, SHARED_MEMORY);
-        Engine taker = null;
+        CompletionInbox completions = null;
         DatagramPorts found = null;
         DatagramPorts.Port taken = null;
         String reason = null;
         try {
-            taker = Engine.of(Providers.sharedMemory()); // its poller takes in what other processes send
-            taker.poller().onFailure(pollerFailed);
-            found = ((SharedMemoryProvider) Providers.sharedMemory()).datagramPorts();
-            taken = shared ? null : found.open(local, inbox);
+            SharedMemoryProvider provider = (SharedMemoryProvider) Providers.sharedMemory();
+            Device device = provider.open(provider.devices().getFirst().name());
+            ConnectionRole side = kind == PortKind.ANY ? ConnectionRole.ACTIVE : ConnectionRole.PASSIVE;
+            completions = Engine.of(provider).poller().openInbox(device, side, inbox, 1);
+            inbox.waitIn(completions);
+            found = provider.datagramPorts();
+            taken = kind == PortKind.SHARED ? null : found.open(local, inbox, completions.shard().queue());
         } catch (SocketException | VerbsException e) {
             reason = e.getMessage();
             WARNINGS.warn("datagrams for {} come over UDP only: {}", local, reason);
         } catch (Error e) {
-            if (taker != null) {
-                taker.poller().forget(pollerFailed);
+            if (completions != null) {
+                completions.retire();
             }
             throw e;
         }
-        engine = taker;
         ports = found;
         port = taken;
         unavailability = reason;
@@ -277,9 +284,6 @@ public final class DatagramWays implements AutoCloseable {
     @Override
     public void close() {
         sender.close();
-        if (engine != null) {
-            engine.poller().forget(pollerFailed);
-        }
         if (port != null) {
             port.close();
         }

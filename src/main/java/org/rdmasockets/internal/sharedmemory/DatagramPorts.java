@@ -21,6 +21,7 @@ import org.rdmasockets.internal.sharedmemory.link.Link;
 import org.rdmasockets.internal.sharedmemory.link.LinkListener;
 import org.rdmasockets.internal.sharedmemory.link.RingEntry;
 import org.rdmasockets.internal.sharedmemory.link.RingWriter;
+import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.Errno;
 import org.rdmasockets.verbs.VerbsException;
 
@@ -147,11 +148,13 @@ public final class DatagramPorts {
     public final class Port implements AutoCloseable {
         private final InetSocketAddress key;
         private final Receiver receiver;
+        private final SharedMemoryCompletionQueue queue;
         private final LinkListener name;
 
-        private Port(InetSocketAddress key, Receiver receiver, LinkListener name) {
+        private Port(InetSocketAddress key, Receiver receiver, SharedMemoryCompletionQueue queue, LinkListener name) {
             this.key = key;
             this.receiver = receiver;
+            this.queue = queue;
             this.name = name;
         }
 
@@ -159,7 +162,9 @@ public final class DatagramPorts {
         @Override
         public void close() {
             name.close(); // first: an Error leaves the rest for the next close
-            ports.remove(key, this);
+            if (ports.remove(key, this)) {
+                fabric.links.detach(queue);
+            }
         }
     }
 
@@ -175,8 +180,6 @@ public final class DatagramPorts {
         private long sinceNanos;
         /** Null until the search has begun; also if that failed at once. */
         private volatile LinkConnector dial;
-        /** Whether the peer's process was rung since it was found: from then on it asks to be rung. */
-        private volatile boolean rung;
         /** The cost of all that was sent; written under the lock of the link's writer. */
         private volatile long sent;
         /** The cost of what the application there has taken, as far as it said; written under lock, as is the next. */
@@ -323,10 +326,7 @@ public final class DatagramPorts {
          * Only datagrams of a sender that {@code waits} for room are counted and marked.
          */
         public void send(InetSocketAddress source, MemorySegment data, boolean waits) {
-            boolean first = !rung;
-            rung = true;
-            if (!end.sendDatagram(this, source, data, waits, first)) {
-                rung = !first;
+            if (!end.sendDatagram(this, source, data, waits)) {
                 dropped.incrementAndGet();
                 Losses.datagram();
             }
@@ -349,29 +349,34 @@ public final class DatagramPorts {
     }
 
     /**
-     * Takes a port, not 0, of an address of this host or the wildcard, among all processes of this user. Throws
-     * {@code EADDRINUSE} if another has it, or why there is no shared memory here.
+     * Takes a port, not 0, of an address of this host or the wildcard, among all processes of this user. A thread that
+     * polls the completion queue brings what other processes send; if the queue is armed, a doorbell does. Throws
+     * {@code EADDRINUSE} if another has the port, or why there is no shared memory here.
      */
-    public Port open(InetSocketAddress address, Receiver receiver) throws VerbsException {
+    public Port open(InetSocketAddress address, Receiver receiver, CompletionQueue queue) throws VerbsException {
+        SharedMemoryCompletionQueue own = (SharedMemoryCompletionQueue) queue;
         InetSocketAddress key = key(address);
         LinkListener name = fabric.links.hub().listenForDatagrams(key);
+        boolean attached = false;
         boolean open = false;
         try {
-            Port port = new Port(key, receiver, name);
+            Port port = new Port(key, receiver, own, name);
             fabric.links.catchUp(); // datagrams for the port's former user in this process find no port
+            fabric.links.attach(own);
+            attached = true;
             ports.put(key, port);
+            fabric.links.catchUp(); // for an entry that came since, which has found no armed queue
             open = true;
             return port;
         } finally {
             if (!open) {
+                ports.remove(key);
                 name.close();
             }
+            if (attached && !open) {
+                fabric.links.detach(own);
+            }
         }
-    }
-
-    /** Whether there is any port, so that links are listened to. */
-    boolean isOpen() {
-        return !ports.isEmpty();
     }
 
     /** A link has ended, and says so: all that wait here look again. */
@@ -514,6 +519,7 @@ public final class DatagramPorts {
         MemorySegment.copy(entry.memory(), ValueLayout.JAVA_BYTE, entry.payloadOffset() + headerBytes, data, 0,
                 dataBytes);
         port.receiver.take(addresses.source(), data, taken);
+        port.queue.broughtDatagram();
     }
 
     private static Addresses addresses(RingEntry entry) {

@@ -102,7 +102,7 @@ final class LinkDispatcher implements LinkHandler {
     volatile boolean held;
     /** Send queues that wait for a receive or for room. */
     private final Set<SendQueue> waiting = ConcurrentHashMap.newKeySet();
-    /** Completion queues of the connections, and how many uses each has; guarded by itself. */
+    /** Completion queues of connections and of ports for datagrams, and how many uses each has; guarded by itself. */
     private final Map<SharedMemoryCompletionQueue, int[]> queues = new HashMap<>();
     /** The keys of {@link #queues}, which each doorbell looks at: an iterator would be garbage. Written under it. */
     private volatile SharedMemoryCompletionQueue[] served = {};
@@ -239,8 +239,7 @@ final class LinkDispatcher implements LinkHandler {
     void detach(SharedMemoryCompletionQueue queue) {
         synchronized (queues) {
             int[] uses = queues.get(queue);
-            uses[0]--;
-            if (uses[0] <= 0) {
+            if (uses != null && --uses[0] <= 0) {
                 queue.detach(this);
                 queues.remove(queue);
                 served = queues.keySet().toArray(new SharedMemoryCompletionQueue[0]);
@@ -329,11 +328,9 @@ final class LinkDispatcher implements LinkHandler {
 
     /**
      * Sends a datagram of at most {@link DatagramPorts#MAX_BYTES}, from an address of the destination's family, or
-     * drops it and gives false if the ring has no room; {@code counted} if the sender waits for room, and
-     * {@code unasked} to ring the peer even if it did not ask for that.
+     * drops it and gives false if the ring has no room; {@code counted} if the sender waits for room.
      */
-    boolean sendDatagram(DatagramPorts.Route route, InetSocketAddress source, MemorySegment data, boolean counted,
-            boolean unasked) {
+    boolean sendDatagram(DatagramPorts.Route route, InetSocketAddress source, MemorySegment data, boolean counted) {
         InetSocketAddress destination = route.destination;
         byte[] to = destination.getAddress().getAddress();
         byte[] from = source.getAddress().getAddress();
@@ -353,11 +350,7 @@ final class LinkDispatcher implements LinkHandler {
         } finally {
             writer.unlock();
         }
-        if (unasked) {
-            writer.ringPeer();
-        } else {
-            writer.notifyPeer();
-        }
+        writer.notifyPeer();
         return true;
     }
 
@@ -587,11 +580,8 @@ final class LinkDispatcher implements LinkHandler {
         }
     }
 
-    /** Whether a completion queue or a port for datagrams waits for what comes. */
+    /** Whether a completion queue waits for what comes. */
     private boolean isWanted() {
-        if (fabric.takesDatagrams()) {
-            return true;
-        }
         for (SharedMemoryCompletionQueue queue : served) {
             if (queue.arrivals.isArmed()) {
                 return true;
@@ -638,7 +628,7 @@ final class LinkDispatcher implements LinkHandler {
         try {
             link.close();
         } finally {
-            fabric.datagramLinkEnded();
+            fabric.links.ended(this);
         }
     }
 

@@ -1,7 +1,12 @@
 package org.rdmasockets.internal.sharedmemory;
 
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import org.rdmasockets.internal.sharedmemory.link.Link;
@@ -21,6 +26,10 @@ final class Links implements LinkOwner {
     private final AtomicReference<LinkDispatcher> busy = new AtomicReference<>();
     /** The processes that were found to listen, by address. */
     private final Map<InetSocketAddress, Route> routes = new ConcurrentHashMap<>();
+    /** All links that have not ended; guarded by itself, as is the next. */
+    private final Set<LinkDispatcher> all = new HashSet<>();
+    /** The completion queues of ports for datagrams, which may come over any link, and how many ports each has. */
+    private final Map<SharedMemoryCompletionQueue, Integer> forDatagrams = new HashMap<>(1);
 
     /** A process that listens on an address, as long as it has given up no more names. */
     private record Route(LinkDispatcher end, int namesGivenUp) {
@@ -54,7 +63,75 @@ final class Links implements LinkOwner {
 
     @Override
     public LinkHandler onLink(Link link) {
-        return new LinkDispatcher(fabric, link);
+        LinkDispatcher end = new LinkDispatcher(fabric, link);
+        synchronized (all) {
+            all.add(end);
+            boolean done = false;
+            try {
+                forDatagrams.keySet().forEach(end::attach);
+                done = true;
+            } finally {
+                if (!done) { // it has no other users yet
+                    all.remove(end);
+                    forDatagrams.keySet().forEach(end::detach);
+                }
+            }
+        }
+        return end;
+    }
+
+    /** A link has ended. */
+    void ended(LinkDispatcher end) {
+        try {
+            synchronized (all) {
+                if (all.remove(end)) {
+                    forDatagrams.keySet().forEach(end::detach);
+                }
+            }
+        } finally {
+            fabric.datagramLinkEnded();
+        }
+    }
+
+    /** Lets a completion queue poll and arm all links, for one port more. */
+    void attach(SharedMemoryCompletionQueue queue) {
+        synchronized (all) {
+            List<LinkDispatcher> attached = new ArrayList<>(all.size());
+            boolean done = false;
+            try {
+                if (!forDatagrams.containsKey(queue)) {
+                    for (LinkDispatcher end : all) {
+                        end.attach(queue);
+                        attached.add(end);
+                    }
+                }
+                forDatagrams.merge(queue, 1, Integer::sum);
+                done = true;
+            } finally {
+                if (!done) {
+                    attached.forEach(end -> end.detach(queue));
+                }
+            }
+        }
+    }
+
+    /** Undoes one {@link #attach}. */
+    void detach(SharedMemoryCompletionQueue queue) {
+        synchronized (all) {
+            if (forDatagrams.computeIfPresent(queue, (_, ports) -> ports == 1 ? null : ports - 1) == null) {
+                Error failure = null;
+                for (LinkDispatcher end : all) {
+                    try {
+                        end.detach(queue);
+                    } catch (Error e) { // no memory: the other links come first
+                        failure = e;
+                    }
+                }
+                if (failure != null) {
+                    throw failure;
+                }
+            }
+        }
     }
 
     /** The link to the process that listens on an address; null if that is not known, or not any more. */

@@ -130,6 +130,26 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
         return report;
     }
 
+    /**
+     * A link has brought a datagram. If a thread polls this, and so need not be woken, that makes an event as a
+     * completion does: whoever handles that decides whether to arm this again. Else this stays armed.
+     */
+    void broughtDatagram() {
+        if (polled == null) {
+            return;
+        }
+        boolean event;
+        synchronized (this) {
+            event = arrivals.isArmed() && channel != null;
+            if (event) {
+                arrivals.armed(false);
+            }
+        }
+        if (event) {
+            report();
+        }
+    }
+
     /** Makes an event for the thread that waits for the channel. */
     void report() {
         channel.add(this);

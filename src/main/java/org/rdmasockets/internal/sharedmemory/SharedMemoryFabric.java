@@ -60,12 +60,6 @@ final class SharedMemoryFabric {
         return datagramPorts;
     }
 
-    /** Whether any port takes datagrams. */
-    boolean takesDatagrams() {
-        DatagramPorts made = datagramPorts;
-        return made != null && made.isOpen();
-    }
-
     /** A link over which datagrams may have gone has ended. */
     void datagramLinkEnded() {
         DatagramPorts made = datagramPorts;

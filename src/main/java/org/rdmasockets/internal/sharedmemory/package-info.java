@@ -23,7 +23,8 @@
  * <p>Threads: any thread may call anything; no thread belongs to this package. A thread that waits with an event poller
  * answers the doorbells of other processes, and a thread that polls a completion queue empties rings full of entries.
  * Locks, in the order in which they are taken: consumer of a link, identifier, send queue, arrivals, receive queue of
- * the other end, shared receive queue, completion queue. Two send queues are never locked by one thread.
+ * the other end, shared receive queue, all links, queues of a link, completion queue. Two send queues are never locked
+ * by one thread.
  *
  * <p>This package knows nothing of sockets.
  */

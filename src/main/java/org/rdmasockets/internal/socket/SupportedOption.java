@@ -196,13 +196,7 @@ public record SupportedOption<T>(SocketOption<T> name, Time time, boolean onServ
 
     /** The same where a number out of range is refused. */
     private static SupportedOption<Integer> inRange(SocketOption<Integer> name, Time time, Option option) {
-        return number(name, time, true, option, value -> {
-            if (value < option.least() || value > option.most()) {
-                throw new IllegalArgumentException("Invalid " + name + " value " + value + ": " + option.least()
-                        + " to " + option.most() + " is possible");
-            }
-            return value;
-        });
+        return number(name, time, true, option, value -> option.checked(name, value));
     }
 
     private static int bufferBytes(int bytes) {

@@ -31,7 +31,13 @@ public final class Completion {
 
     /** A token, or with null an empty slot. */
     Completion(Object token) {
+        this(token, false);
+    }
+
+    /** A token that stands for what a peer has sent, or not. */
+    Completion(Object token, boolean isReceive) {
         this.token = token;
+        this.isReceive = isReceive;
     }
 
     /** Copies one completion out of a batch; of a failed one only the parts that the device fills. */

@@ -6,14 +6,14 @@ package org.rdmasockets.internal.waiting;
  */
 public interface CompletionClient {
     /**
-     * Takes in one completion or token, which is not to be kept. After a token that is a {@link Throwable}, every role
-     * must be ready.
+     * Takes in one completion or token, which is not to be kept. After a token that is a {@link Throwable}, completions
+     * may be lost: a client of completions then has every role ready.
      */
     void apply(Completion completion);
 
     /**
      * Whether a role may stop waiting: there is data or room, or nothing more can come. The answer may change between
-     * {@link CompletionInbox#enter} and {@link CompletionInbox#exit} only.
+     * {@link CompletionInbox#enter} and {@link CompletionInbox#exit} only, or where a token tells of that.
      */
     boolean ready(Role role);
 

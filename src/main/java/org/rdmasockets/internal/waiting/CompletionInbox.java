@@ -129,9 +129,9 @@ public final class CompletionInbox {
         for (Completion c = arrived.relaxedPoll(); c != null; c = arrived.relaxedPoll()) {
             applied = true;
             client.apply(c);
+            heard |= c.isReceive;
             if (c.token == null) {
                 takenBytes += c.arrivedBytes;
-                heard |= c.isReceive;
                 shard.recycle(c);
             }
         }
@@ -360,11 +360,17 @@ public final class CompletionInbox {
      * are still in the completion queue come after it; see {@link #drainThenOffer}.
      */
     public void offerToken(Object token) {
+        offerToken(token, false);
+    }
+
+    /** As {@link #offerToken(Object)}; {@code isReceive} if a thread that polls the queue brings it from a peer. */
+    public void offerToken(Object token, boolean isReceive) {
         if (token == null) {
             throw new NullPointerException("token");
         }
         StackRoom.ensureSection(); // an offer that was begun has to end
-        put(new Completion(token));
+        put(new Completion(token, isReceive));
+        shard.countIfRescue(this);
         wakeBoth();
     }
 
@@ -397,9 +403,8 @@ public final class CompletionInbox {
 
     /** Fails this, once: nothing comes after what is already here. Call without locks. */
     void fail(Throwable cause) {
-        if (markFailed(cause)) {
-            wakeBoth();
-        }
+        markFailed(cause);
+        wakeBoth(); // in any case: the shard may have failed, too
     }
 
     /** As {@link #fail}, but leaves the waiters to the caller; false if it has failed before. */

@@ -15,7 +15,7 @@ import org.rdmasockets.verbs.WorkCompletions;
 /**
  * One completion queue and the inboxes it serves. The holder of cqLock polls, for all of them: a waiter that leads, a
  * waiter that arms, a thread whose post made the event, or the poller. The lock is held for one batch at most, and
- * never while a thread is woken.
+ * never while a thread is woken, but one that waits for datagrams.
  *
  * <p>The objects that a batch needs are made before it is polled, so that a thread without memory loses no completion:
  * it throws with nothing changed, and the poller looks after the shard. If the delivery of one completion throws, the
@@ -92,7 +92,7 @@ public final class CompletionShard extends Padded {
     }
 
     /** Why nothing can be polled any more, or null. */
-    Throwable failure() {
+    public Throwable failure() {
         return failure;
     }
 
@@ -348,13 +348,18 @@ public final class CompletionShard extends Padded {
             slot.fill(batch, index);
             int kind = kindOf(slot);
             inbox.put(slot);
-            if (looking && inbox.hasParked()) {
-                Rescues.count("the lease of a completion queue");
-            }
+            countIfRescue(inbox);
             return kind;
         } catch (RuntimeException | Error e) {
             inbox.markFailed(e);
             return WakeList.BOTH;
+        }
+    }
+
+    /** This thread has put something into an inbox: was it the lease that found it, for a thread that is parked? */
+    void countIfRescue(CompletionInbox inbox) {
+        if (looking && cqLock.isHeldByCurrentThread() && inbox.hasParked()) {
+            Rescues.count("the lease of a completion queue");
         }
     }
 

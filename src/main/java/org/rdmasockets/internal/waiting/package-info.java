@@ -61,6 +61,10 @@
  * "Wake-ups" in {@code internal.sharedmemory.link}, and {@code LinkDispatcher.arm} with
  * {@code LinkDispatcher.onDoorbell}.
  *
+ * <p>Datagrams of sockets come over the same links and are no completions. The thread that takes one in, whether it
+ * leads or answers a doorbell, offers a token, which tells the receiver as above. While the queue is armed, a doorbell
+ * brings datagrams and leaves it so; one that a leader finds makes an event, as a completion does.
+ *
  * <p>An {@code Error} may strike a thread before it has armed a queue or woken a waiter. Then {@code looksAtAll} is
  * set, and the poller wakes and looks after every shard as after an event.
  *

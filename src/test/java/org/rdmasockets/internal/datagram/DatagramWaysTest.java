@@ -23,6 +23,7 @@ import org.rdmasockets.contract.FreePorts;
 import org.rdmasockets.internal.provider.Providers;
 import org.rdmasockets.internal.sharedmemory.DatagramPorts;
 import org.rdmasockets.internal.sharedmemory.SharedMemoryProvider;
+import org.rdmasockets.verbs.CompletionQueue;
 
 /** Sockets that end: those who wait in them hear of it. */
 @Timeout(value = 1, unit = TimeUnit.MINUTES)
@@ -31,7 +32,7 @@ class DatagramWaysTest {
 
     /** Without UDP, which none of these needs. */
     private static DatagramWays ways(InetSocketAddress address, DatagramInbox inbox) {
-        return new DatagramWays(address, false, inbox, new DatagramWays.Udp() {
+        return new DatagramWays(address, DatagramWays.PortKind.CHOSEN, inbox, new DatagramWays.Udp() {
             @Override
             public void send(byte[] data, InetSocketAddress destination) {
                 throw new AssertionError("over UDP");
@@ -103,7 +104,9 @@ class DatagramWaysTest {
         };
         InetSocketAddress to = address();
         DatagramWays sending = ways(address(), new DatagramInbox(1));
-        try (DatagramPorts.Port _ = ((SharedMemoryProvider) Providers.sharedMemory()).datagramPorts().open(to, other)) {
+        SharedMemoryProvider provider = (SharedMemoryProvider) Providers.sharedMemory();
+        CompletionQueue queue = provider.open(provider.devices().getFirst().name()).createCompletionQueue(1, null);
+        try (DatagramPorts.Port _ = provider.datagramPorts().open(to, other, queue)) {
             sending.send(null, to, MemorySegment.ofArray(new byte[1]), true);
             assertEquals(1, visits.get(), "the send's");
             sending.close();

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.internal.datagram.DatagramInbox;
+import org.rdmasockets.verbs.CompletionQueue;
 import org.rdmasockets.verbs.EventPoller;
 
 /** Ports of datagrams that change hands, and senders of another process that wait for a receiver. */
@@ -37,6 +38,8 @@ class DatagramPortsTest {
     private DatagramPorts ports;
     /** Nothing comes from another process but in this one's {@code await}. */
     private EventPoller poller;
+    /** Armed for good, as it has no channel. */
+    private CompletionQueue queue;
     private InetSocketAddress address;
 
     /** Takes all; and what its application owes to senders. */
@@ -74,6 +77,8 @@ class DatagramPortsTest {
         SharedMemoryProvider provider = new SharedMemoryProvider(true);
         ports = provider.datagramPorts();
         poller = provider.createEventPoller();
+        queue = provider.open(SharedMemoryDevice.NAME).createCompletionQueue(1, null);
+        queue.requestNotification();
         try (DatagramSocket free = new DatagramSocket()) {
             address = new InetSocketAddress(InetAddress.getLoopbackAddress(), free.getLocalPort());
         }
@@ -93,7 +98,7 @@ class DatagramPortsTest {
     void whatAPortsFormerUserWasSentDoesNotComeToTheNextOne() throws Exception {
         Taken first = new Taken();
         Taken second = new Taken();
-        DatagramPorts.Port former = ports.open(address, first);
+        DatagramPorts.Port former = ports.open(address, first, queue);
         DatagramPorts.Route route = way();
         route.send(address, data(1), true);
         Await.until("the first datagram", () -> {
@@ -102,7 +107,7 @@ class DatagramPortsTest {
         });
         route.send(address, data(2), true);
         former.close();
-        DatagramPorts.Port next = ports.open(address, second);
+        DatagramPorts.Port next = ports.open(address, second, queue);
         try {
             route.send(address, data(3), true);
             Await.until("a datagram for the next user", () -> {
@@ -148,7 +153,7 @@ class DatagramPortsTest {
 
     @Test
     void aSenderWaitsUntilAReceiverOfAnotherProcessHasTakenSome() throws Exception {
-        try (DatagramPorts.Port _ = ports.open(address, receiver)) {
+        try (DatagramPorts.Port _ = ports.open(address, receiver, queue)) {
             DatagramPorts.Route route = way();
             int sent = flood(route, address);
             for (int i = 0; i < 3; i++) {
@@ -178,7 +183,7 @@ class DatagramPortsTest {
 
     @Test
     void aSenderIsEndedByItsOwnClose() throws Exception {
-        try (DatagramPorts.Port _ = ports.open(address, new Taken())) {
+        try (DatagramPorts.Port _ = ports.open(address, new Taken(), queue)) {
             DatagramPorts.Route route = way();
             flood(route, address);
             FutureTask<Boolean> wait = startWait(route);
@@ -191,7 +196,7 @@ class DatagramPortsTest {
     /** Nothing takes in what tells the outcome, until the poller is asked. */
     @Test
     void aSearchEndsForASenderThatClosesAndForOthersWithItsOutcome() throws Exception {
-        try (DatagramPorts.Port _ = ports.open(address, receiver)) {
+        try (DatagramPorts.Port _ = ports.open(address, receiver, queue)) {
             DatagramPorts.Route route = ports.route(address);
             FutureTask<Boolean> wait = start(() -> route.await(sender, LONG_NANOS));
             FutureTask<Boolean> other = start(() -> route.await(new DatagramPorts.Sender(), LONG_NANOS));
@@ -207,7 +212,7 @@ class DatagramPortsTest {
     /** Nothing is owed for it, and it takes no other sender's room. */
     @Test
     void aSenderThatNeverWaitsIsToldNothing() throws Exception {
-        try (DatagramPorts.Port _ = ports.open(address, receiver)) {
+        try (DatagramPorts.Port _ = ports.open(address, receiver, queue)) {
             DatagramPorts.Route route = way();
             int many = 500;
             for (int i = 0; i < many; i++) {
@@ -224,7 +229,7 @@ class DatagramPortsTest {
 
     @Test
     void aReceiverOfAnotherProcessThatDoesNotReadIsWaitedForOnce() throws Exception {
-        try (DatagramPorts.Port _ = ports.open(address, receiver)) {
+        try (DatagramPorts.Port _ = ports.open(address, receiver, queue)) {
             DatagramPorts.Route route = way();
             int window = flood(route, address);
             assertTrue(window * DatagramPorts.cost(1) >= 104 << 10, "a burst waits that SO_RCVBUF has room for");
@@ -256,7 +261,7 @@ class DatagramPortsTest {
         int flood = 10_000;
         DatagramInbox inbox = new DatagramInbox(room);
         AtomicBoolean done = new AtomicBoolean();
-        try (DatagramPorts.Port _ = ports.open(address, inbox)) {
+        try (DatagramPorts.Port _ = ports.open(address, inbox, queue)) {
             DatagramPorts.Route route = way();
             FutureTask<Void> polling = new FutureTask<>(() -> {
                 while (!done.get()) {
@@ -301,7 +306,7 @@ class DatagramPortsTest {
 
     @Test
     void aLinkThatEndsWakesSenders() throws Exception {
-        try (DatagramPorts.Port _ = ports.open(address, receiver)) {
+        try (DatagramPorts.Port _ = ports.open(address, receiver, queue)) {
             DatagramPorts.Route route = way();
             flood(route, address);
             FutureTask<Boolean> wait = startWait(route);

@@ -353,6 +353,8 @@ class HostileLinkTest {
     void datagramsThatNobodyHasRoomForAreDroppedAndCounted() throws Exception {
         byte[] honest = {127, 0, 0, 1, 127, 0, 0, 1, 1};
         DatagramPorts ports = victim.fabric.datagramPorts();
+        CompletionQueue queue = victim.fabric.device.createCompletionQueue(1, null);
+        queue.requestNotification(); // for good, as it has no channel
         List<byte[]> taken = new ArrayList<>();
         DatagramPorts.Receiver one = new DatagramPorts.Receiver() {
             @Override
@@ -378,7 +380,7 @@ class HostileLinkTest {
         };
         InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(),
                 listener.localAddress().getPort());
-        try (DatagramPorts.Port port = ports.open(address, one)) {
+        try (DatagramPorts.Port _ = ports.open(address, one, queue)) {
             int sent = 0;
             while (sent < 1000) {
                 // One of three has no receiver.
@@ -392,9 +394,7 @@ class HostileLinkTest {
             awaitServed("all but one to be dropped", () -> ports.dropped() == 999);
             assertEquals(1, taken.size());
             assertTrue(attacker.link.isOpen());
-            assertTrue(ports.isOpen(), port::toString);
         }
-        assertFalse(ports.isOpen());
     }
 
     @Test

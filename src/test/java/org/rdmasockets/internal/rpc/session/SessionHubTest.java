@@ -253,9 +253,11 @@ class SessionHubTest {
             }
         };
         InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        SharedMemoryProvider provider = (SharedMemoryProvider) Providers.sharedMemory();
         try (DatagramSocket taken = socket(0); DatagramSocket user = new RdmaDatagramSocket(any);
-                DatagramPorts.Port _ = ((SharedMemoryProvider) Providers.sharedMemory()).datagramPorts().open(
-                        (InetSocketAddress) taken.getLocalSocketAddress(), full)) {
+                DatagramPorts.Port _ = provider.datagramPorts().open(
+                        (InetSocketAddress) taken.getLocalSocketAddress(), full,
+                        provider.open(provider.devices().getFirst().name()).createCompletionQueue(1, null))) {
             InetSocketAddress to = (InetSocketAddress) taken.getLocalSocketAddress();
             assertThrows(ConnectException.class,
                     () -> SessionHub.connect(new RdmaDatagramSocket(any), to, MAX_MESSAGE, 1));
