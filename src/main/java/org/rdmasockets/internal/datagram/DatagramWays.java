@@ -261,6 +261,11 @@ public final class DatagramWays implements AutoCloseable {
                 reason == null ? "" : SHARED_MEMORY + ": " + reason);
     }
 
+    /** Whether shared memory may lead to an address, if a process there has a socket. */
+    public static boolean isNear(InetSocketAddress destination) {
+        return obstacle(destination) == null;
+    }
+
     private static String obstacle(InetSocketAddress destination) {
         InetAddress host = destination.getAddress();
         if (isForUdpOnly(host)) {

@@ -39,7 +39,7 @@ final class Packet {
 
     static final int HEADER_BYTES = 64;
     /** The longest payload that any end sends. */
-    static final int MOST_PAYLOAD = 1400;
+    static final int MOST_PAYLOAD = (8 << 10) - HEADER_BYTES;
     private static final short MAGIC = 0x5253;
     private static final byte VERSION = 1;
     private static final int CRC_OFFSET = 4;

@@ -2,6 +2,7 @@ package org.rdmasockets.internal.rpc.session;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import org.rdmasockets.internal.lock.Losses;
 
@@ -13,8 +14,12 @@ final class Session {
     /** Most numbers that may be on their way at once. */
     static final int WINDOW = 64;
     private static final int SLOT = WINDOW - 1;
+    /** Most bytes that may be on their way at once: about as much as a receiver's socket and a ring have room for. */
+    private static final int WINDOW_BYTES = 192 << 10;
     /** A packet counts as lost once another has come that was sent this many transmissions later. */
     private static final int REORDERED = 3;
+    /** The weight of a packet that waits beside its payload. */
+    private static final int PIECE_BYTES = 32;
     private static final long MILLI = 1_000_000;
     private static final long FIRST_TIMEOUT = 100 * MILLI;
     private static final long LEAST_TIMEOUT = 2 * MILLI;
@@ -31,6 +36,8 @@ final class Session {
     final long own;
     final long peer;
     private final int payloadBytes;
+    /** The largest congestion window. */
+    private final int window;
     private final int maxMessage;
     private final int maxWaitingBytes;
     private final Packet out = new Packet();
@@ -75,6 +82,7 @@ final class Session {
     /** Packets that wait for one before them, by slot. */
     private final byte[][] early = new byte[WINDOW][];
     private final int[] earlyFlags = new int[WINDOW];
+    private long earlyBytes;
     /** All packets below this number have come. */
     private long expected;
     /** The peer may send numbers below this: the highest limit that it was told. */
@@ -84,8 +92,8 @@ final class Session {
     private final ArrayDeque<byte[]> inbox = new ArrayDeque<>(0);
     private long inboxBytes;
     private long progress;
-    /** The message that is not whole yet, or null, and how many bytes of it have come. */
-    private byte[] assembly;
+    /** The payloads that have come of the message that is not whole yet, and how many bytes they have. */
+    private final ArrayList<byte[]> pieces = new ArrayList<>(0);
     private int assembled;
     private boolean finArrived;
     /** When the peer sent the last packet of data, or PING, by its clock: the next packet returns it. */
@@ -112,6 +120,7 @@ final class Session {
         this.own = own;
         this.peer = peer;
         this.payloadBytes = payloadBytes;
+        window = Math.clamp(WINDOW_BYTES / (payloadBytes + Packet.HEADER_BYTES), 1, WINDOW);
         this.maxMessage = maxMessage;
         this.maxWaitingBytes = maxWaitingBytes;
         heardAt = now;
@@ -133,9 +142,9 @@ final class Session {
     void fail(String reason) {
         if (failure == null) {
             failure = reason;
-            assembly = null;
-            assembled = 0;
+            forgetPieces();
             Arrays.fill(early, null);
+            earlyBytes = 0;
             arrivedBits = 0;
         }
     }
@@ -147,13 +156,12 @@ final class Session {
 
     /** Untaken bytes that have arrived, of whole messages and others. */
     long waitingBytes() {
-        return inboxBytes + assembled + (long) Long.bitCount(arrivedBits) * payloadBytes;
+        return inboxBytes + assembled + earlyBytes;
     }
 
     /** The memory that these take, about. */
     long heldBytes() {
-        return inboxBytes + (assembly == null ? 0 : assembly.length)
-                + (long) Long.bitCount(arrivedBits) * Packet.MOST_PAYLOAD;
+        return inboxBytes + assembled + earlyBytes + PIECE_BYTES * (pieces.size() + (long) Long.bitCount(arrivedBits));
     }
 
     /** Changes when a message has become whole or was taken. */
@@ -255,10 +263,12 @@ final class Session {
         early[slot] = new byte[packet.payload.remaining()];
         packet.payload.get(early[slot]);
         earlyFlags[slot] = packet.flags;
+        earlyBytes += early[slot].length;
         arrivedBits |= 1L << ahead;
         boolean inOrder = ahead == 0 && arrivedBits == 1;
         while ((arrivedBits & 1) != 0 && failure == null) {
             int first = (int) expected & SLOT;
+            earlyBytes -= early[first].length;
             take(early[first], earlyFlags[first]);
             early[first] = null;
             arrivedBits >>>= 1;
@@ -274,38 +284,38 @@ final class Session {
 
     private void take(byte[] piece, int what) {
         boolean first = (what & Packet.FIRST) != 0;
+        boolean last = (what & Packet.LAST) != 0;
         if ((what & Packet.FIN) != 0) {
             finArrived = true;
             return;
         }
-        if (finArrived || first != (assembly == null) || assembled + piece.length > maxMessage) {
+        if (finArrived || first != pieces.isEmpty() || assembled + piece.length > maxMessage
+                || piece.length == 0 && !(first && last)) {
             fail("the peer has broken the protocol of sessions: a piece of " + piece.length + " bytes, flags " + what
                     + ", after " + assembled + " of a message of at most " + maxMessage);
             return;
         }
-        if (first && (what & Packet.LAST) != 0) {
+        if (first && last) {
             deliver(piece);
             return;
         }
-        if (first) {
-            assembly = piece;
-            assembled = piece.length;
-            return;
-        }
-        if (assembled + piece.length > assembly.length) {
-            assembly = Arrays.copyOf(assembly, Math.min(maxMessage, Math.max(2 * assembly.length,
-                    assembled + piece.length)));
-        }
-        System.arraycopy(piece, 0, assembly, assembled, piece.length);
+        pieces.add(piece);
         assembled += piece.length;
-        if ((what & Packet.LAST) != 0) {
-            deliver(assembled == assembly.length ? assembly : Arrays.copyOf(assembly, assembled));
+        if (last) {
+            ByteBuffer whole = ByteBuffer.allocate(assembled);
+            pieces.forEach(whole::put);
+            forgetPieces();
+            deliver(whole.array());
         }
     }
 
-    private void deliver(byte[] message) {
-        assembly = null;
+    private void forgetPieces() {
+        pieces.clear();
+        pieces.trimToSize();
         assembled = 0;
+    }
+
+    private void deliver(byte[] message) {
         progress++;
         inbox.add(message);
         inboxBytes += message.length + 1L;
@@ -342,7 +352,7 @@ final class Session {
         measure(packet.echoMicros, now);
         backoff = 0;
         congestion += congestion < threshold ? came : came / congestion;
-        congestion = Math.min(congestion, WINDOW);
+        congestion = Math.min(congestion, window);
         findLost(newest);
         timer = firstUnacked == nextNumber ? Long.MAX_VALUE : now + timeout;
     }

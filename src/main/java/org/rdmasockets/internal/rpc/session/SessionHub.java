@@ -43,7 +43,9 @@ import org.rdmasockets.internal.rpc.call.Shares;
  */
 public final class SessionHub {
     /** The payload of a packet over RoCE with the least MTU of an Ethernet, with its header there and for IPv6. */
-    private static final int SHORT_PAYLOAD = 1000 - Packet.HEADER_BYTES;
+    private static final int RDMA_PAYLOAD = 1000 - Packet.HEADER_BYTES;
+    /** The same of one over UDP. */
+    private static final int UDP_PAYLOAD = 1400;
     private static final int PACKET_BYTES = Packet.HEADER_BYTES + Packet.MOST_PAYLOAD;
     private static final int COOKIE_BYTES = 40;
     private static final long COOKIE_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -73,8 +75,6 @@ public final class SessionHub {
 
     /** Not a channel: an interrupt of any thread that sends would close that. */
     private final DatagramSocket socket;
-    /** Most bytes of payload in a packet that is sent here. */
-    private final int payloadBytes;
     private final boolean server;
     private final int maxMessage;
     private final long maxHeld;
@@ -115,9 +115,7 @@ public final class SessionHub {
 
     private SessionHub(DatagramSocket socket, boolean server, int maxMessage, long maxHeld) throws IOException {
         this.socket = socket;
-        boolean rdma = socket instanceof RdmaDatagramSocket;
-        payloadBytes = rdma ? SHORT_PAYLOAD : Packet.MOST_PAYLOAD;
-        if (rdma) {
+        if (socket instanceof RdmaDatagramSocket) {
             socket.setOption(DatagramWays.NEVER_WAITS, true); // senders have the lock of all sessions
         }
         this.server = server;
@@ -285,8 +283,7 @@ public final class SessionHub {
                 }
                 if (in.kind == Packet.OPENED && opened) {
                     socket.setSoTimeout(0);
-                    Session session = new Session(own, in.sender, payloadBytes, maxMessage, WAITING_BYTES,
-                            System.nanoTime());
+                    Session session = newSession(own, in.sender, to, System.nanoTime());
                     SessionCarrier carrier = new SessionCarrier(session, to, null);
                     carrier.heard(System.nanoTime());
                     sessions.put(own, carrier);
@@ -563,14 +560,21 @@ public final class SessionHub {
         answerStranger(Packet.OPENED, client, carrier.session.own, new byte[0], from);
     }
 
+    /** A session whose packets are as long as the way to its peer allows. */
+    private Session newSession(long own, long peer, InetSocketAddress address, long now) {
+        boolean near = transport().equals(Transport.SHARED_MEMORY.name()) && DatagramWays.isNear(address);
+        int other = socket instanceof RdmaDatagramSocket ? RDMA_PAYLOAD : UDP_PAYLOAD;
+        return new Session(own, peer, near ? Packet.MOST_PAYLOAD : other, maxMessage, WAITING_BYTES, now);
+    }
+
     /** Makes a session that its client still has to confirm; nothing is left of one that cannot be made. */
     private SessionCarrier begin(Origin origin, Object address, long now) {
         long own = random.nextLong();
         while (sessions.containsKey(own)) {
             own = random.nextLong();
         }
-        SessionCarrier carrier = new SessionCarrier(new Session(own, origin.client(), payloadBytes, maxMessage,
-                WAITING_BYTES, now), origin.address(), origin);
+        SessionCarrier carrier = new SessionCarrier(newSession(own, origin.client(), origin.address(), now),
+                origin.address(), origin);
         carrier.endsAt = now + UNCONFIRMED_NANOS;
         boolean begun = false;
         try {

@@ -164,6 +164,29 @@ class HostileDatagramTest {
         });
     }
 
+    /** Pieces of a message are held as they come: many short ones count as the memory that they take. */
+    @Test
+    void shortPiecesAreCountedAndEmptyOnesEndTheirSession() {
+        Session session = new Session(1, 2, 100, 150, 1000, 0);
+        packet.kind = Packet.DATA;
+        packet.acknowledged = 0;
+        packet.selective = 0;
+        packet.room = 64;
+        for (int i = 0; i < 10; i++) {
+            packet.number = i;
+            packet.flags = i == 0 ? Packet.FIRST : 0;
+            packet.payload = ByteBuffer.allocate(1);
+            session.receive(packet, i);
+            assertTrue(session.heldBytes() > 30L * (i + 1), () -> "holds " + session.heldBytes());
+        }
+        assertNull(session.failure());
+        packet.number = 10;
+        packet.payload = ByteBuffer.allocate(0);
+        session.receive(packet, 10);
+        assertTrue(session.failure().contains("a piece of 0 bytes"), session.failure());
+        assertEquals(0, session.heldBytes());
+    }
+
     @Test
     void lengthsThatLieAndDamagedPacketsAreNoPackets() {
         packet.kind = Packet.DATA;

@@ -30,4 +30,28 @@ class SessionRoomTest {
         }
         assertEquals(Session.WINDOW, taken);
     }
+
+    /** Of long packets fewer are on their way: a receiver's socket and a ring have room in bytes. */
+    @Test
+    void whatIsOnItsWayIsBoundedInBytesToo() {
+        for (int payload : new int[] {PAYLOAD, Packet.MOST_PAYLOAD}) {
+            Session session = new Session(1, 2, payload, 1 << 24, 1 << 24, 0);
+            session.send(new byte[1 << 23]);
+            Packet packet = new Packet();
+            packet.kind = Packet.ACK;
+            packet.room = Session.WINDOW;
+            ByteBuffer buffer = ByteBuffer.allocate(Packet.HEADER_BYTES + payload);
+            int most = 0;
+            for (int round = 0; round < 20; round++) {
+                int sent = 0;
+                while (session.next(buffer, round)) {
+                    sent++;
+                }
+                most = Math.max(most, sent);
+                packet.acknowledged += sent;
+                session.receive(packet, round);
+            }
+            assertEquals(payload == PAYLOAD ? Session.WINDOW : 24, most);
+        }
+    }
 }
