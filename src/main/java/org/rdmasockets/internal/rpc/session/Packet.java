@@ -41,7 +41,7 @@ final class Packet {
     /** The longest payload that any end sends. */
     static final int MOST_PAYLOAD = (8 << 10) - HEADER_BYTES;
     private static final short MAGIC = 0x5253;
-    private static final byte VERSION = 1;
+    private static final byte VERSION = 2;
     private static final int CRC_OFFSET = 4;
 
     int kind;

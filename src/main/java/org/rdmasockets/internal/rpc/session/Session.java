@@ -18,7 +18,7 @@ final class Session {
     private static final int WINDOW_BYTES = 192 << 10;
     /** A packet counts as lost once another has come that was sent this many transmissions later. */
     private static final int REORDERED = 3;
-    /** The weight of a packet that waits beside its payload. */
+    /** The weight of an array beside its bytes. */
     private static final int PIECE_BYTES = 32;
     private static final long MILLI = 1_000_000;
     private static final long FIRST_TIMEOUT = 100 * MILLI;
@@ -161,7 +161,8 @@ final class Session {
 
     /** The memory that these take, about. */
     long heldBytes() {
-        return inboxBytes + assembled + earlyBytes + PIECE_BYTES * (pieces.size() + (long) Long.bitCount(arrivedBits));
+        long arrays = inbox.size() + pieces.size() + (long) Long.bitCount(arrivedBits);
+        return inboxBytes + assembled + earlyBytes + PIECE_BYTES * arrays;
     }
 
     /** Changes when a message has become whole or was taken. */

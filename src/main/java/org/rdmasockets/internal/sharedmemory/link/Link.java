@@ -410,7 +410,7 @@ public final class Link extends Source implements AutoCloseable {
     }
 
     /** Frees what a dead link does not need any more, and tells the handler, once. */
-    private void end(String reason) {
+    void end(String reason) {
         fail(reason);
         if (!finished.getAndSet(true)) {
             try {

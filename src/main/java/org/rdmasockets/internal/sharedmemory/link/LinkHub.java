@@ -521,7 +521,11 @@ public final class LinkHub implements AutoCloseable {
             link.begin(owner);
             link.watch();
         } catch (Throwable e) {
-            link.close();
+            if (link.handler() == null) {
+                link.close();
+            } else { // its handler may have told others of it
+                link.end("there was no memory to begin it");
+            }
             throw e;
         }
     }
