@@ -29,7 +29,7 @@ final class Links implements LinkOwner {
     /** All links that have not ended; guarded by itself, as is the next. */
     private final Set<LinkDispatcher> all = new HashSet<>();
     /** The completion queues of ports for datagrams, which may come over any link, and how many ports each has. */
-    private final Map<SharedMemoryCompletionQueue, Integer> forDatagrams = new HashMap<>(1);
+    private final Map<SharedMemoryCompletionQueue, int[]> forDatagrams = new HashMap<>(1);
 
     /** A process that listens on an address, as long as it has given up no more names. */
     private record Route(LinkDispatcher end, int namesGivenUp) {
@@ -68,12 +68,13 @@ final class Links implements LinkOwner {
             all.add(end);
             boolean done = false;
             try {
-                forDatagrams.keySet().forEach(end::attach);
+                for (SharedMemoryCompletionQueue queue : forDatagrams.keySet()) { // a lambda takes ms at first
+                    end.attach(queue);
+                }
                 done = true;
             } finally {
                 if (!done) { // it has no other users yet
-                    all.remove(end);
-                    forDatagrams.keySet().forEach(end::detach);
+                    forget(end);
                 }
             }
         }
@@ -84,12 +85,19 @@ final class Links implements LinkOwner {
     void ended(LinkDispatcher end) {
         try {
             synchronized (all) {
-                if (all.remove(end)) {
-                    forDatagrams.keySet().forEach(end::detach);
-                }
+                forget(end);
             }
         } finally {
             fabric.datagramLinkEnded();
+        }
+    }
+
+    /** Detaches the queues of ports from a link, once; the monitor of {@link #all} is held. */
+    private void forget(LinkDispatcher end) {
+        if (all.remove(end)) {
+            for (SharedMemoryCompletionQueue queue : forDatagrams.keySet()) {
+                end.detach(queue);
+            }
         }
     }
 
@@ -99,17 +107,20 @@ final class Links implements LinkOwner {
             List<LinkDispatcher> attached = new ArrayList<>(all.size());
             boolean done = false;
             try {
-                if (!forDatagrams.containsKey(queue)) {
+                int[] ports = forDatagrams.get(queue);
+                if (ports == null) {
                     for (LinkDispatcher end : all) {
                         end.attach(queue);
                         attached.add(end);
                     }
+                    ports = new int[1];
+                    forDatagrams.put(queue, ports);
                 }
-                forDatagrams.merge(queue, 1, Integer::sum);
+                ports[0]++;
                 done = true;
             } finally {
-                if (!done) {
-                    attached.forEach(end -> end.detach(queue));
+                for (int i = 0; !done && i < attached.size(); i++) {
+                    attached.get(i).detach(queue);
                 }
             }
         }
@@ -118,7 +129,9 @@ final class Links implements LinkOwner {
     /** Undoes one {@link #attach}. */
     void detach(SharedMemoryCompletionQueue queue) {
         synchronized (all) {
-            if (forDatagrams.computeIfPresent(queue, (_, ports) -> ports == 1 ? null : ports - 1) == null) {
+            int[] ports = forDatagrams.get(queue);
+            if (--ports[0] == 0) {
+                forDatagrams.remove(queue);
                 Error failure = null;
                 for (LinkDispatcher end : all) {
                     try {
