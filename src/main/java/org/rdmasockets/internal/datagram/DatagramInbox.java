@@ -47,6 +47,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver, CompletionCl
     private long mostBytes;
     private InetSocketAddress peer;
     private IOException failure;
+    /** Written under lock. */
     private volatile boolean closed;
     /** Whether the peer's process has ended since the last send, and no receive has told that yet. */
     private boolean unreachable;
@@ -336,12 +337,8 @@ public final class DatagramInbox implements DatagramPorts.Receiver, CompletionCl
 
     /** Likewise when the poller of a transport has ended. */
     void fail(VerbsException reason, String transport) {
-        fail(noMore(reason, transport));
-    }
-
-    private static IOException noMore(Throwable reason, String transport) {
-        return new IOException("datagrams over " + transport + " are received no more: " + reason.getMessage()
-                + "; close this socket, and open another one with TRANSPORT udp or start the process anew", reason);
+        fail(new IOException("datagrams over " + transport + " are received no more: " + reason.getMessage()
+                + "; close this socket, and open another one with TRANSPORT udp or start the process anew", reason));
     }
 
     /** Lets all waiting threads go: there is nothing to receive any more. */
@@ -380,10 +377,9 @@ public final class DatagramInbox implements DatagramPorts.Receiver, CompletionCl
             return datagram;
         }
         try {
-            datagram = poll();
-            while (datagram == null && !closed && awaitNews(deadlineNanos)) {
+            do {
                 datagram = poll();
-            }
+            } while (datagram == null && !closed && awaitNews(deadlineNanos));
             return datagram;
         } finally {
             receiving.unlock();
@@ -398,7 +394,7 @@ public final class DatagramInbox implements DatagramPorts.Receiver, CompletionCl
             if (end == WaitResult.INTERRUPTED) {
                 InterruptibleWait.ensureNotInterrupted();
             } else if (end == WaitResult.CLOSED && !closed) {
-                fail(noMore(completions.shard().failure(), DatagramWays.SHARED_MEMORY));
+                fail(completions.shard().refusal(), DatagramWays.SHARED_MEMORY);
             }
             return end != WaitResult.TIMED_OUT;
         }

@@ -140,10 +140,7 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
         }
         boolean event;
         synchronized (this) {
-            event = arrivals.isArmed() && channel != null;
-            if (event) {
-                arrivals.armed(false);
-            }
+            event = disarm();
         }
         if (event) {
             report();
@@ -163,6 +160,11 @@ final class SharedMemoryCompletionQueue extends Padded implements CompletionQueu
     /** Counts a completion; true if it has to be reported to the channel. */
     private boolean added() {
         count++;
+        return disarm();
+    }
+
+    /** Ends the arming, if there is one, by an event; true if that has to be reported. Holds the monitor. */
+    private boolean disarm() {
         boolean armed = arrivals.isArmed();
         if (armed) {
             arrivals.armed(false);

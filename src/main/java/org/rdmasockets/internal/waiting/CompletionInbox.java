@@ -12,9 +12,9 @@ import org.rdmasockets.internal.lock.VarHandles;
 import org.rdmasockets.internal.log.Log;
 
 /**
- * The completions and tokens of one connection that are not yet applied, and the one reader and one writer that wait
- * for them. Any thread offers: leaders, the poller, the thread of connection events. A thread takes them out under the
- * protocol lock, applies all of them, and wakes the other waiter if that can go on.
+ * The completions and tokens of one connection or datagram socket that are not yet applied, and the one reader and one
+ * writer that wait for them. Any thread offers: leaders, the poller, the thread of connection events. A thread takes
+ * them out under the protocol lock, applies all of them, and wakes the other waiter if that can go on.
  *
  * <p>No thread parks with the protocol lock. Callers of {@link #await} hold a lock of their own that admits one reader
  * or one writer at a time.

@@ -92,8 +92,13 @@ public final class CompletionShard extends Padded {
     }
 
     /** Why nothing can be polled any more, or null. */
-    public Throwable failure() {
+    Throwable failure() {
         return failure;
+    }
+
+    /** The exception for a user of a queue that can give no more. */
+    public VerbsException refusal() {
+        return CompletionPoller.refusal(failure);
     }
 
     /**

@@ -161,9 +161,8 @@ class PollerFailureTest {
         String said = ChildJvm.run(List.of(), List.of("--enable-native-access=ALL-UNNAMED"), Child.class,
                 transport().name(), address().getHostAddress());
         for (String kind : List.of("platform", "virtual")) {
-            String line = said.lines().filter(one -> one.startsWith(kind + ": ")).findFirst().orElse("");
-            assertTrue(line.contains("datagrams over " + transport().name() + " are received no more: ")
-                    && line.contains("poll failed: EBADF"), said);
+            assertTrue(said.contains(kind + ": datagrams over " + transport().name() + " are received no more: "
+                    + "completion poller failed: it has stopped"), said);
         }
         assertTrue(said.contains("later: 7 bytes over udp"), said);
     }
