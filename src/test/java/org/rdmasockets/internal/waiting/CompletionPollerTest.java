@@ -252,7 +252,11 @@ class CompletionPollerTest {
             });
             for (int i = 1; i <= 20; i++) {
                 Waiting soundReader = Fixture.startWaiting(i % 2 == 0, sound, Role.READER);
-                assertThrows(StackOverflowError.class, () -> own.await(Role.READER, Long.MAX_VALUE));
+                assertThrows(StackOverflowError.class, () -> {
+                    while (true) { // as long as the poller, which looks after the last overflow, polls in its stead
+                        assertEquals(WaitResult.READY, own.await(Role.READER, Long.MAX_VALUE));
+                    }
+                });
                 long sent = i;
                 Fixture.receive(sound, i);
                 assertEquals(WaitResult.READY, soundReader.result());
