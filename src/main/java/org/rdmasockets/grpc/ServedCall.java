@@ -84,6 +84,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private byte[] answer;
     /** Whether the call ends as set above, not by its client or deadline: then only too long an answer changes that. */
     private volatile boolean finished;
+    private boolean traced;
     /** Requests to send since the sending thread last looked; 0 if no thread sends. */
     private final AtomicInteger flushes = new AtomicInteger();
 
@@ -145,13 +146,15 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
             return;
         }
         Status status = Status.INTERNAL.withDescription("the executor of the server has refused the call: " + e);
+        Context.CancellableContext begun = context;
+        if (begun != null) {
+            traceEnd(finished ? endStatus() : status);
+        }
         Encoding.finish(stream, status);
         over = true; // the body no longer runs
-        Context.CancellableContext begun = context;
         try {
             if (begun != null) {
                 cancel(begun, e);
-                traceEnd(finished ? endStatus() : status);
             }
         } finally {
             stream.leavePlace(CallStream.CALLBACKS);
@@ -387,7 +390,14 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
                 .withDescription(stream.text());
     }
 
+    /** Tells the tracers of the end; the first counts. */
     private void traceEnd(Status status) {
+        synchronized (outbox) {
+            if (traced) {
+                return;
+            }
+            traced = true;
+        }
         serving.counts().ends(status.isOk());
         try {
             tracers.closed(status);
@@ -591,24 +601,26 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         return message != null;
     }
 
-    /** Sends a message, or if there is none the end. */
+    /** Sends a message, or if there is none the end, after the tracers: its client may make the next call at once. */
     private void send(byte[] message) {
         try {
             if (message != null) {
                 stream.send(null, message, false);
                 return;
             }
-            // An honest client makes its next call when it hears of the end; the thread that began this may be late.
-            stream.leavePlace(CallStream.CALLBACKS | CallStream.METHOD);
-            String text = end.getDescription();
-            stream.finish(end.getCode().value(), text == null ? "" : text, trailers, answer);
+            stream.checkLength(answer);
         } catch (MessageTooLong e) {
             synchronized (outbox) {
                 end = Status.RESOURCE_EXHAUSTED.withDescription(e.getMessage());
+                trailers = null;
+                answer = null;
                 outbox.clear();
             }
-            stream.finish(Code.RESOURCE_EXHAUSTED, e.getMessage(), null, null);
         }
+        stream.leavePlace(CallStream.CALLBACKS | CallStream.METHOD); // the thread that began this may be late
+        traceEnd(end);
+        String text = end.getDescription();
+        stream.finish(end.getCode().value(), text == null ? "" : text, trailers, answer);
     }
 
     @Override

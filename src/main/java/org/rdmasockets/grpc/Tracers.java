@@ -21,8 +21,6 @@ final class Tracers {
     private final StreamTracer[] all;
     private int sent;
     private int received;
-    /** Guarded by this. */
-    private boolean closed;
 
     private Tracers(StreamTracer[] all) {
         this.all = all;
@@ -125,17 +123,8 @@ final class Tracers {
         }
     }
 
-    /** The call is over; the first status counts. */
+    /** The call is over: said once. */
     void closed(Status status) {
-        if (all.length == 0) {
-            return;
-        }
-        synchronized (this) {
-            if (closed) {
-                return;
-            }
-            closed = true;
-        }
         for (StreamTracer tracer : all) {
             tracer.streamClosed(status);
         }

@@ -265,11 +265,7 @@ abstract class CloseContract extends SocketContract {
     void noWriteSucceedsAfterOneThatThePeersCloseHasEnded(boolean reset) throws Exception {
         SocketPair pair = pair();
         OutputStream out = pair.client().getOutputStream();
-        Call<Void> write = Call.run(ThreadKind.PLATFORM, "write", () -> {
-            for (int i = 0; i < 100; i++) {
-                out.write(new byte[1 << 20]);
-            }
-        }).awaitBlocked();
+        Call<Void> write = Call.run(ThreadKind.PLATFORM, "write", () -> out.write(new byte[TOO_MUCH])).awaitBlocked();
         Call<Void> behind = Call.run(ThreadKind.VIRTUAL, "write behind it", () -> out.write(1)).awaitBlocked();
         pair.server().setSoLinger(reset, 0);
         pair.server().close();

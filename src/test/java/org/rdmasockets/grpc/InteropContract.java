@@ -25,6 +25,7 @@ import io.grpc.ServerBuilder;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
+import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCallStreamObserver;
@@ -47,6 +48,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
@@ -56,6 +58,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DynamicTest;
@@ -192,6 +195,31 @@ abstract class InteropContract {
                 return next.startCall(call, headers);
             }
         };
+    }
+
+    /** A client that makes one call after the other, as gRPC's own cases do, relies on this. */
+    @Test
+    void tracersHearOfTheEndBeforeTheNextCallBegins() throws Exception {
+        List<String> heard = new CopyOnWriteArrayList<>();
+        serve(server().addService(new TestService()).addStreamTracerFactory(new ServerStreamTracer.Factory() {
+            @Override
+            public ServerStreamTracer newServerStreamTracer(String method, Metadata headers) {
+                heard.add("begins");
+                return new ServerStreamTracer() {
+                    @Override
+                    public void streamClosed(Status status) {
+                        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100)); // a client that knows is quicker
+                        heard.add(status.getCode().name());
+                    }
+                };
+            }
+        }));
+        assertEquals(LARGE_ANSWER, blocking.unaryCall(large()).getPayload().getBody().size());
+        blocking.streamingOutputCall(wants(ANSWERS)).forEachRemaining(answer -> { });
+        assertEquals(Status.Code.UNIMPLEMENTED, codeOf(() -> blocking.unimplementedCall(Empty.getDefaultInstance())));
+        blocking.emptyCall(Empty.getDefaultInstance());
+        Await.until("the last call ends", () -> heard.size() == 8);
+        assertEquals(List.of("begins", "OK", "begins", "OK", "begins", "UNIMPLEMENTED", "begins", "OK"), heard);
     }
 
     private static ClientInterceptor adding(String text) {

@@ -472,6 +472,11 @@ public final class CallStream implements Runnable {
         room -= message == null ? 0 : weight(message);
     }
 
+    /** Refuses an answer that the client does not take. */
+    public void checkLength(byte[] message) {
+        connection.checkLength(message);
+    }
+
     /** Server: ends the call, with trailers and an answer, null for none; the array is the library's from now on. */
     public void finish(int status, String reason, byte[] metadata, byte[] message) {
         connection.checkLength(message);
