@@ -270,6 +270,7 @@ class CoreChannelTest {
     /** Notes what it hears of a transport. */
     private static class Told implements ManagedClientTransport.Listener {
         final List<String> told;
+        final CompletableFuture<Thread> ready = new CompletableFuture<>();
 
         Told(List<String> told) {
             this.told = told;
@@ -288,6 +289,7 @@ class CoreChannelTest {
         @Override
         public void transportReady() {
             told.add("ready");
+            ready.complete(Thread.currentThread());
         }
 
         @Override
@@ -303,7 +305,8 @@ class CoreChannelTest {
                 CompressorRegistry.getDefaultInstance(), DecompressorRegistry.getDefaultInstance(), 1000, 1000),
                 List.of(), UnaryOperator.identity()));
         transport.start(listener);
-        Await.until("the transport is ready", () -> listener.told.contains("ready"));
+        Thread connecting = listener.ready.get(TestBed.PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+        connecting.join(); // until then it would run what the test begins
         return transport;
     }
 
