@@ -557,7 +557,7 @@ abstract class CallContract {
         assertTrue(begun.await(40, TimeUnit.SECONDS), "the method has not begun");
         server.shutdown();
         assertEquals(RpcStatus.UNAVAILABLE,
-                statusOf(() -> client.call("echo", PING, RpcOptions.DEFAULT.timeout(Duration.ofSeconds(1)))));
+                statusOf(() -> client.call("echo", PING, RpcOptions.DEFAULT.retryTime(Duration.ZERO))));
         assertFalse(server.awaitTermination(Duration.ofMillis(1)));
         release.countDown();
         assertArrayEquals(PING, pending.await());
