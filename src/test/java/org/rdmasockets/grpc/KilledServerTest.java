@@ -125,10 +125,11 @@ class KilledServerTest {
         Set<Integer> callAll(int first, boolean idempotent) throws Exception;
     }
 
-    private static Set<Integer> block(ManagedChannel channel, int first, boolean idempotent) {
+    private Set<Integer> block(ManagedChannel channel, int first, boolean idempotent) throws Exception {
         StoreGrpc.StoreBlockingStub stub = StoreGrpc.newBlockingStub(channel);
         Set<Integer> failed = new HashSet<>();
         for (int i = first; i < first + KillableServer.PER_THREAD; i++) {
+            server.awaitTurn(i);
             try {
                 ByteString value = ByteString.copyFrom(KillableServer.bytes(i));
                 StoreGrpc.StoreBlockingStub now = stub.withDeadlineAfter(LONG_SECONDS, TimeUnit.SECONDS);
@@ -187,10 +188,11 @@ class KilledServerTest {
         }
     }
 
-    private static Set<Integer> observe(ManagedChannel channel, int first, boolean idempotent) throws Exception {
+    private Set<Integer> observe(ManagedChannel channel, int first, boolean idempotent) throws Exception {
         Semaphore room = new Semaphore(UNDER_WAY);
         List<ConcurrentLinkedQueue<Future<Integer>>> ends = new ArrayList<>();
         for (int i = first; i < first + KillableServer.PER_THREAD; i++) {
+            server.awaitTurn(i);
             ByteString value = ByteString.copyFrom(KillableServer.bytes(i));
             assertTrue(room.tryAcquire(2 * LONG_SECONDS, TimeUnit.SECONDS), "no call of " + UNDER_WAY + " ends");
             StoreGrpc.StoreStub stub = StoreGrpc.newStub(channel).withWaitForReady().withDeadlineAfter(LONG_SECONDS,

@@ -93,9 +93,10 @@ class CallsBetweenProcessesTest {
     }
 
     /** Makes calls one after the other: those that ended without an answer. */
-    private static List<Integer> callAll(RpcClient client, int first, boolean idempotent) throws RpcException {
+    private List<Integer> callAll(RpcClient client, int first, boolean idempotent) throws Exception {
         List<Integer> failed = new ArrayList<>();
         for (int i = first; i < first + KillableServer.PER_THREAD; i++) {
+            server.awaitTurn(i);
             try {
                 byte[] answer = client.call("put", KillableServer.bytes(i), options(idempotent));
                 assertEquals(i, ByteBuffer.wrap(answer).getInt());
