@@ -44,9 +44,19 @@ abstract class EndpointLeaseContract extends EndpointContract {
     @Test
     void aRequestedLeaseExpiresAtBothEnds() throws Exception {
         Pair pair = connect();
-        RemoteLease lease = pair.client().requestRemote(64, SHORT);
         LocalRegion here = pair.client().allocate(64);
-        pair.client().write(here, lease.region());
+        RemoteLease[] last = new RemoteLease[1];
+        Await.until("a write in the time of a lease", () -> {
+            last[0] = pair.client().requestRemote(64, SHORT);
+            try {
+                pair.client().write(here, last[0].region());
+                return true;
+            } catch (EndpointException e) {
+                assertTrue(last[0].isExpired(), e::getMessage);
+                return false;
+            }
+        });
+        RemoteLease lease = last[0];
         Await.until("the lease expires", lease::isExpired);
         assertEquals(Duration.ZERO, lease.remaining());
         refused(EndpointException.Reason.LEASE, "expired", () -> pair.client().write(here, lease.region()));
