@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.rdmasockets.contract.Await;
 
 /**
  * Another process: started under {@code timeout}, so that it ends whatever happens, with its output kept. All waits are
@@ -205,6 +206,16 @@ public final class Program implements AutoCloseable {
                 lines.wait(Math.min(millis, 200));
             }
         }
+    }
+
+    /**
+     * Waits for a text anywhere in the output: what the library logs comes from a thread of its own.
+     *
+     * @param text the text
+     * @throws Exception if interrupted
+     */
+    public void awaitText(String text) throws Exception {
+        Await.until("'" + text + "'", () -> output().contains(text), this::toString);
     }
 
     /**

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.rdmasockets.contract.Await;
 import org.rdmasockets.interop.Program;
 
 /**
@@ -67,14 +68,27 @@ class AgentProgramsTest {
         log.clear();
         String agent = "-javaagent:" + Place.agent();
         assertEquals(expected, scenario.run(place().options(agent), log), () -> String.join("\n", log));
-        String transport = place().transport().name();
         assertEquals(programs, log.size());
         for (String each : log) {
-            assertTrue(each.contains("connected over " + transport) || each.contains("accepted over " + transport),
-                    each);
+            assertTrue(tellsTheTransport(each), each);
             // ActiveMQ warns of the disk
             assertFalse(each.contains("SLF4J(W)") || each.lines().anyMatch(line -> line.contains("WARN")
                     && !line.contains("org.apache.activemq")), each);
+        }
+    }
+
+    private boolean tellsTheTransport(String output) {
+        String transport = place().transport().name();
+        return output.contains("connected over " + transport) || output.contains("accepted over " + transport);
+    }
+
+    /** Takes what each has printed; under the agent, once the log's thread has told of the transport. */
+    private void keep(List<String> options, List<String> log, Program... programs) throws Exception {
+        for (Program each : programs) {
+            if (options.toString().contains("-javaagent")) {
+                Await.until("the transport in the log", () -> tellsTheTransport(each.output()), each::output);
+            }
+            log.add(each.output());
         }
     }
 
@@ -100,7 +114,7 @@ class AgentProgramsTest {
             try (Program server = plain(options, "rmi-server", host);
                     Program client = plain(options, "rmi-client", host, server.awaitLine(PORT))) {
                 client.awaitSuccess();
-                log.addAll(List.of(server.output(), client.output()));
+                keep(options, log, server, client);
                 return said(client);
             }
         });
@@ -121,7 +135,7 @@ class AgentProgramsTest {
                 server.awaitLine("> ready");
                 try (Program client = plain(options, "jmx-client", place.host(), port)) {
                     client.awaitSuccess();
-                    log.addAll(List.of(server.output(), client.output()));
+                    keep(options, log, server, client);
                     return said(client);
                 }
             }
@@ -138,7 +152,7 @@ class AgentProgramsTest {
                 try (Program second = plain(options, "member", "b", place.host(), ports.get(1), ports.get(0))) {
                     second.awaitSuccess();
                     first.awaitSuccess();
-                    log.addAll(List.of(first.output(), second.output()));
+                    keep(options, log, first, second);
                     return Stream.concat(said(first).stream(), said(second).stream()).toList();
                 }
             }
@@ -154,7 +168,7 @@ class AgentProgramsTest {
             try (Program broker = Program.start(Place.java(all, host));
                     Program client = Program.start(Place.java(all, host, broker.awaitLine(PORT)))) {
                 client.awaitSuccess();
-                log.addAll(List.of(broker.output(), client.output()));
+                keep(options, log, broker, client);
                 return said(client);
             }
         });
@@ -186,8 +200,8 @@ class AgentProgramsTest {
                     assertEquals(options.toString().contains("-javaagent") ? place().transport().name() : "plain",
                             application.awaitLine("> transport "));
                     List<String> answers = List.of(get(where + 1), get(where + 40), get(where + 3));
-                    log.addAll(List.of(application.output(), redis.output(), database.output()));
-                    assertTrue(application.output().contains("works for 40 rounds"), application::output);
+                    keep(options, log, application, redis, database);
+                    application.awaitText("works for 40 rounds");
                     return answers;
                 }
             }

@@ -2,7 +2,6 @@ package org.rdmasockets.programs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -103,7 +102,7 @@ class AgentTest {
         assertEquals(3000 + 6, expected.size(), () -> String.join("\n", expected));
         try (Program server = server(place, agent, arguments)) {
             assertEquals(expected, answer(place, agent, server));
-            assertTrue(server.output().contains("accepted over " + place.transport().name()), server::output);
+            server.awaitText("accepted over " + place.transport().name());
             assertFalse(server.output().contains("WARNING"), server::output);
         }
     }
@@ -114,7 +113,7 @@ class AgentTest {
         List<String> agent = Place.here().orSkip().options("-javaagent:" + jar());
         try (Program server = server(Place.here(), agent)) {
             answer(Place.here().tcp(), List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), server);
-            assertTrue(server.output().contains("accepted over tcp"), server::output);
+            server.awaitText("accepted over tcp");
         }
     }
 
@@ -124,8 +123,7 @@ class AgentTest {
         List<String> agent = Place.here().options("-javaagent:" + jar() + "=" + rules);
         try (Program server = server(Place.here(), agent)) {
             answer(Place.here().tcp(), agent, server);
-            assertTrue(server.output().contains("listens over tcp alone: the rule in " + rules + ":1"),
-                    server::output);
+            server.awaitText("listens over tcp alone: the rule in " + rules + ":1");
         }
     }
 
