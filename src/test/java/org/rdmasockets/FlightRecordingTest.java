@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.contract.ProcessStarts;
 import org.rdmasockets.internal.lock.Losses;
 import org.rdmasockets.internal.lock.Rescues;
 import org.rdmasockets.internal.sharedmemory.ChildJvm;
@@ -129,6 +130,7 @@ class FlightRecordingTest {
                 assertEquals("tcp", client.getOption(RdmaSocketOptions.TRANSPORT).name());
             }
             refused = tcp;
+            ProcessStarts.await();
             try (RdmaSocket client = new RdmaSocket()) {
                 assertThrows(ConnectException.class, () -> client.connect(new InetSocketAddress(LOOPBACK, refused)));
             }
