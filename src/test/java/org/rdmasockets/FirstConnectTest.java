@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmasockets.contract.ProcessStarts;
 import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.endpoint.RdmaEndpointServer;
 import org.rdmasockets.internal.provider.Providers;
@@ -109,6 +110,7 @@ class FirstConnectTest {
             connected(port); // over TCP: there is no other listener
         }
         for (int i = 0; i < 20; i++) {
+            ProcessStarts.await();
             try (RdmaServerSocket server = new RdmaServerSocket(port, 50, LOOPBACK)) {
                 assertEquals("sharedmemory", connected(server.getLocalPort()));
             }

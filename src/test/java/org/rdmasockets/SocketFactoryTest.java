@@ -21,6 +21,7 @@ import javax.net.SocketFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.rdmasockets.contract.ProcessStarts;
 import org.rdmasockets.internal.provider.Providers;
 
 /** The factories of {@code javax.net}, as libraries use them. */
@@ -94,6 +95,7 @@ class SocketFactoryTest {
             assertThrows(IOException.class,
                     () -> new RdmaServerSocketFactory().createServerSocket(port, BACKLOG, LOOPBACK));
         }
+        ProcessStarts.await();
         assertThrows(ConnectException.class, () -> sockets.createSocket(LOOPBACK, port));
         assertThrows(UnknownHostException.class, () -> sockets.createSocket("no.such.host.invalid", port));
         assertThrows(IllegalArgumentException.class, () -> sockets.createSocket(LOOPBACK, -1));

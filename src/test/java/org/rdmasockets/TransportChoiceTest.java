@@ -13,10 +13,12 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.rdmasockets.contract.ProcessStarts;
 import org.rdmasockets.internal.provider.Providers;
 
 /** The transport that a socket takes, what it says of it, and one port number for all transports. */
@@ -133,6 +135,7 @@ class TransportChoiceTest {
         try (RdmaServerSocket taken = listeningWhereTcpIsFree()) {
             int port = taken.getLocalPort();
             assertThrows(BindException.class, () -> listening(Transport.AUTO, port));
+            ProcessStarts.await();
             new ServerSocket(port, 5, LOOPBACK).close(); // TCP's was given back
         }
         try (ServerSocket taken = new ServerSocket(0, 5, LOOPBACK)) {
@@ -161,9 +164,10 @@ class TransportChoiceTest {
         try (RdmaServerSocket server = listening(Transport.AUTO, 0)) {
             port = server.getLocalPort();
         }
-        listening(Transport.SHARED_MEMORY, port).close();
-        listening(Transport.TCP, port).close();
-        listening(Transport.AUTO, port).close();
+        for (Transport each : List.of(Transport.SHARED_MEMORY, Transport.TCP, Transport.AUTO)) {
+            ProcessStarts.await();
+            listening(each, port).close();
+        }
     }
 
     @Test

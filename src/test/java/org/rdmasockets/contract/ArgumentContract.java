@@ -84,6 +84,7 @@ abstract class ArgumentContract extends SocketContract {
         ServerSocket gone = listening();
         InetSocketAddress destination = addressOf(gone);
         gone.close();
+        ProcessStarts.await();
         Socket client = socket();
         client.bind(new InetSocketAddress(fixture().address(), 0));
         assertThrows(ConnectException.class, () -> client.connect(destination));

@@ -159,6 +159,7 @@ abstract class CloseContract extends SocketContract {
         bound.bind(new InetSocketAddress(fixture().address(), 0));
         InetSocketAddress address = new InetSocketAddress(fixture().address(), bound.getLocalPort());
         bound.close();
+        ProcessStarts.await();
         socket().bind(address);
     }
 
@@ -306,6 +307,7 @@ abstract class CloseContract extends SocketContract {
         }
         awaitOrder();
         pair.server().close();
+        ProcessStarts.await();
         Call<Integer> end = Call.start(ThreadKind.VIRTUAL, "read", () -> pair.client().getInputStream().read());
         try {
             assertEquals(-1, end.result());

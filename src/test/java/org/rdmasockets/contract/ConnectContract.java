@@ -169,6 +169,7 @@ abstract class ConnectContract extends SocketContract {
         ServerSocket gone = listening();
         InetSocketAddress destination = addressOf(gone);
         gone.close();
+        ProcessStarts.await();
         Socket client = socket();
         ConnectException e = assertThrows(ConnectException.class, () -> client.connect(destination));
         assertTrue(e.getMessage().startsWith("Connection refused"), e::getMessage);
@@ -281,6 +282,7 @@ abstract class ConnectContract extends SocketContract {
         Socket client = connectedTo(first);
         Socket server = acceptFrom(first);
         first.close();
+        ProcessStarts.await();
         ServerSocket second = serverSocket();
         second.bind(address);
         assertTrue(connectedTo(second).isConnected());

@@ -118,6 +118,7 @@ abstract class InterruptContract extends SocketContract {
         ServerSocket listener = listening();
         InetSocketAddress nobody = addressOf(listener);
         listener.close();
+        ProcessStarts.await();
         Socket client = socket();
         Call<Void> connect = Call.run(ThreadKind.VIRTUAL, "connect", () -> {
             Thread.currentThread().interrupt();

@@ -12,6 +12,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.rdmasockets.contract.ProcessStarts;
 
 /** A process that runs {@link FaultNode} over instrumented classes, as {@link FaultCampaign} sees it. */
 final class FaultProcess implements AutoCloseable {
@@ -50,7 +51,7 @@ final class FaultProcess implements AutoCloseable {
                 "-Dorg.slf4j.simpleLogger.log.org.rdmasockets.internal.sharedmemory.LinkDispatcher=debug",
                 "-cp", classes + ":" + System.getProperty("java.class.path"), FaultNode.class.getName(),
                 "" + overTcp, "" + classes.resolveSibling(USES)));
-        process = new ProcessBuilder(command).redirectError(log.toFile()).start();
+        process = ProcessStarts.start(new ProcessBuilder(command).redirectError(log.toFile()));
         answers = process.inputReader();
     }
 

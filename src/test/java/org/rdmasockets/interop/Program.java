@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.contract.ProcessStarts;
 
 /**
  * Another process: started under {@code timeout}, so that it ends whatever happens, with its output kept. All waits are
@@ -42,7 +43,7 @@ public final class Program implements AutoCloseable {
         limited.addAll(command);
         ProcessBuilder builder = new ProcessBuilder(limited).redirectErrorStream(true);
         builder.environment().putAll(environment);
-        process = builder.start();
+        process = ProcessStarts.start(builder);
         printer = Thread.ofPlatform().daemon().name("output of " + command.getFirst()).start(this::keepOutput);
         itself = findItself();
     }

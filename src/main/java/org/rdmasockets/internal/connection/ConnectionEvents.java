@@ -23,7 +23,9 @@ final class ConnectionEvents implements ConnectionHandler, InterruptibleWait.Wai
      * Events and the end of a wait ({@link #CANCELLED}), in order; null once the connection has them; guarded by this.
      */
     private ArrayDeque<Object> steps = new ArrayDeque<>(2);
-    /** When the last step was added, in milliseconds of {@code nanoTime}; guarded by this. */
+    /** How many threads have added a step, and not yet woken the waiting thread; guarded by this. */
+    private int adding;
+    /** When the last of them had done so, in milliseconds of {@code nanoTime}; guarded by this. */
     private int addedMillis;
     /** The connection that gets the events once it is finished, null before; guarded by this. */
     private VerbsConnection connection;
@@ -61,9 +63,16 @@ final class ConnectionEvents implements ConnectionHandler, InterruptibleWait.Wai
                 return connection;
             }
             steps.add(step);
-            addedMillis = millis();
+            adding++;
         }
-        wake();
+        try {
+            wake();
+        } finally {
+            synchronized (this) {
+                adding--;
+                addedMillis = millis();
+            }
+        }
         return null;
     }
 
@@ -110,7 +119,7 @@ final class ConnectionEvents implements ConnectionHandler, InterruptibleWait.Wai
     }
 
     private synchronized int ageMillis() {
-        return millis() - addedMillis;
+        return adding > 0 ? 0 : millis() - addedMillis;
     }
 
     private synchronized Object poll() {

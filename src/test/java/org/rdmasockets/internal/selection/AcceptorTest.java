@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.rdmasockets.contract.FreePorts;
+import org.rdmasockets.contract.ProcessStarts;
 import org.rdmasockets.internal.connection.AcceptQueue;
 import org.rdmasockets.internal.connection.Connection;
 import org.rdmasockets.internal.connection.Listener;
@@ -77,6 +78,7 @@ class AcceptorTest {
                 () -> Acceptor.open(AUTO, BOTH, address, StreamOptions.DEFAULT,
                         refusing(1, new BindException("Address already in use"))));
         assertEquals(List.of(port), asked);
+        ProcessStarts.await();
         new ServerSocket(port, 1, LOOPBACK).close(); // TCP has given it back
     }
 

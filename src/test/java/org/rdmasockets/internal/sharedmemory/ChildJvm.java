@@ -15,6 +15,7 @@ import java.util.StringJoiner;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.rdmasockets.contract.Await;
+import org.rdmasockets.contract.ProcessStarts;
 
 /** Runs a main class of the tests in a JVM of its own. */
 public final class ChildJvm {
@@ -45,7 +46,7 @@ public final class ChildJvm {
         command.addAll(options);
         command.addAll(List.of("-cp", classPath(!prefix.isEmpty()), main.getName()));
         command.addAll(List.of(arguments));
-        return new ProcessBuilder(command).redirectErrorStream(true).start();
+        return ProcessStarts.start(new ProcessBuilder(command).redirectErrorStream(true));
     }
 
     /**
@@ -55,7 +56,8 @@ public final class ChildJvm {
      * @param states letters, as in {@code /proc/PID/stat}
      */
     public static void signal(long pid, String name, String states) throws Exception {
-        assertEquals(0, new ProcessBuilder("kill", "-" + name, Long.toString(pid)).inheritIO().start().waitFor());
+        ProcessBuilder kill = new ProcessBuilder("kill", "-" + name, Long.toString(pid)).inheritIO();
+        assertEquals(0, ProcessStarts.start(kill).waitFor());
         Await.until("the process to be in a state of " + states, () -> {
             String stat = Files.readString(Path.of("/proc", Long.toString(pid), "stat"));
             return states.indexOf(stat.charAt(stat.lastIndexOf(')') + 2)) >= 0;

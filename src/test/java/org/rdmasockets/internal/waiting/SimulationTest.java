@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.rdmasockets.contract.ProcessStarts;
 
 /**
  * Millions of completions over a simulated device, in JVMs of their own, because the number of carriers is a property
@@ -56,7 +57,7 @@ class SimulationTest {
                 System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
                 main.getName()));
         command.addAll(List.of(args));
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        Process process = ProcessStarts.start(new ProcessBuilder(command).redirectErrorStream(true));
         try {
             StringBuffer output = new StringBuffer();
             Thread reader = Thread.ofPlatform().daemon().start(() -> copy(process, output));
