@@ -152,9 +152,12 @@ final class RdmaServer extends Server implements InternalInstrumented<ServerStat
             Metadata headers = Encoding.metadata(Encoding.arrived(stream.headers(), serving.maxMetadata()));
             tracers = Tracers.of(serving.tracers(), stream.method(), headers);
             tracers.filter(serving.root());
-            tracers.closed(status);
         } finally {
-            Encoding.finish(stream, status);
+            try {
+                tracers.closed(status); // before its client makes the next call
+            } finally {
+                Encoding.finish(stream, status);
+            }
         }
     }
 

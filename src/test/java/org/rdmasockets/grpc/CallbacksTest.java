@@ -11,9 +11,11 @@ import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ClientStreamTracer;
 import io.grpc.ConnectivityState;
+import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Server;
+import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.BlockingClientCall;
@@ -24,6 +26,7 @@ import io.grpc.testing.integration.Messages.Payload;
 import io.grpc.testing.integration.Messages.StreamingOutputCallRequest;
 import io.grpc.testing.integration.Messages.StreamingOutputCallResponse;
 import io.grpc.testing.integration.TestServiceGrpc;
+import io.grpc.testing.integration.UnimplementedServiceGrpc;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URL;
@@ -311,5 +314,31 @@ class CallbacksTest {
         call.halfClose();
         assertEquals(Status.Code.INTERNAL, get(end).getCode());
         assertEquals(Empty.getDefaultInstance(), stub().emptyCall(Empty.getDefaultInstance()));
+    }
+
+    @Test
+    void aTracerThatFailsHearsOfTheEndOfACallThatNoMethodTakes() throws Exception {
+        CompletableFuture<Status> heard = new CompletableFuture<>();
+        server = RdmaServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+                .addService(new TestService()).addStreamTracerFactory(new ServerStreamTracer.Factory() {
+                    @Override
+                    public ServerStreamTracer newServerStreamTracer(String method, Metadata headers) {
+                        return new ServerStreamTracer() {
+                            @Override
+                            public Context filterContext(Context context) {
+                                throw new IllegalStateException("the test's");
+                            }
+
+                            @Override
+                            public void streamClosed(Status status) {
+                                heard.complete(status);
+                            }
+                        };
+                    }
+                }).build().start();
+        channel = channel().build();
+        assertThrows(StatusRuntimeException.class, () -> UnimplementedServiceGrpc.newBlockingStub(channel)
+                .unimplementedCall(Empty.getDefaultInstance()));
+        assertEquals(Status.Code.UNIMPLEMENTED, get(heard).getCode());
     }
 }
