@@ -606,7 +606,9 @@ final class ChannelCall<Q, A> extends ClientCall<Q, A> {
         }
         if (!unary) {
             flush();
-            toldReady &= hasRoom();
+            if (!hasRoom()) { // else left alone: the task may be about to tell
+                toldReady = false;
+            }
             if (!toldReady && hasRoom()) { // also if the task has looked while another message went
                 news();
             }

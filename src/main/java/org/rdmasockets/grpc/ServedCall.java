@@ -84,6 +84,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
     private byte[] answer;
     /** Whether the call ends as set above, not by its client or deadline: then only too long an answer changes that. */
     private volatile boolean finished;
+    /** Whether the end was counted, and the tracers told. */
     private boolean traced;
     /** Requests to send since the sending thread last looked; 0 if no thread sends. */
     private final AtomicInteger flushes = new AtomicInteger();
@@ -390,7 +391,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
                 .withDescription(stream.text());
     }
 
-    /** Tells the tracers of the end; the first counts. */
+    /** Counts the end, and tells the tracers; the first counts. */
     private void traceEnd(Status status) {
         synchronized (outbox) {
             if (traced) {
@@ -513,7 +514,9 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
                 outbox.add(bytes);
             }
             flush();
-            toldReady &= isReady();
+            if (!isReady()) { // else left alone: the task may be about to tell
+                toldReady = false;
+            }
             if (!toldReady && isReady()) { // also if the task has looked while another message went
                 task.schedule();
             }
