@@ -136,6 +136,7 @@ public final class KillableServer implements AutoCloseable {
         try {
             Await.until("a third is stored", () -> stored() > CALLS / 3);
             first.destroyForcibly().waitFor();
+            assertTrue(stored() < CALLS, "all calls were over before the server was killed");
         } finally {
             killed.countDown();
         }
