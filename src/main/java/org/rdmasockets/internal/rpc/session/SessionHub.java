@@ -555,12 +555,13 @@ public final class SessionHub {
                 dropped++;
                 return;
             }
-            carrier = begin(origin, address, now);
+            begin(origin, address, now);
+        } else {
+            answerStranger(Packet.OPENED, client, carrier.session.own, new byte[0], from);
         }
-        answerStranger(Packet.OPENED, client, carrier.session.own, new byte[0], from);
     }
 
-    /** A session whose packets are as long as the way to its peer allows. */
+    /** A session whose packets are as long as the way of the socket's last packet, which is its peer's, allows. */
     private Session newSession(long own, long peer, InetSocketAddress address, long now) {
         boolean near = transport().equals(Transport.SHARED_MEMORY.name()) && DatagramWays.isNear(address);
         int other = socket instanceof RdmaDatagramSocket ? RDMA_PAYLOAD : UDP_PAYLOAD;
@@ -568,10 +569,14 @@ public final class SessionHub {
     }
 
     /** Makes a session that its client still has to confirm; nothing is left of one that cannot be made. */
-    private SessionCarrier begin(Origin origin, Object address, long now) {
+    private void begin(Origin origin, Object address, long now) {
         long own = random.nextLong();
         while (sessions.containsKey(own)) {
             own = random.nextLong();
+        }
+        // First: since the client's packet has come, others may have gone over other ways.
+        if (!answerStranger(Packet.OPENED, origin.client(), own, new byte[0], origin.address())) {
+            return; // the client asks again
         }
         SessionCarrier carrier = new SessionCarrier(newSession(own, origin.client(), origin.address(), now),
                 origin.address(), origin);
@@ -591,7 +596,6 @@ public final class SessionHub {
                 carrier.gone = true;
             }
         }
-        return carrier;
     }
 
     /** The time, and a code of address, client and time that only this hub can make. */
@@ -605,11 +609,13 @@ public final class SessionHub {
     /**
      * Answers a stranger's packet. A failure only counts as a drop: the sender may have chosen an address that fails.
      */
-    private void answerStranger(int kind, long receiver, long sender, byte[] payload, InetSocketAddress to) {
+    private boolean answerStranger(int kind, long receiver, long sender, byte[] payload, InetSocketAddress to) {
         try {
             answer(kind, receiver, sender, payload, to);
+            return true;
         } catch (IOException | RuntimeException e) {
             dropped++;
+            return false;
         }
     }
 

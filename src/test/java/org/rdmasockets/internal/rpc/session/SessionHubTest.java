@@ -39,6 +39,7 @@ import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.Transport;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.rpc.RpcClient;
+import org.rdmasockets.rpc.RpcDatagrams;
 import org.rdmasockets.rpc.RpcException;
 import org.rdmasockets.rpc.RpcOptions;
 import org.rdmasockets.rpc.RpcPending;
@@ -264,6 +265,40 @@ class SessionHubTest {
             user.send(new DatagramPacket(new byte[1], 1, to));
             assertEquals(List.of("now", "after a wait"), asked);
         }
+    }
+
+    @Test
+    void theWayToAClientDecidesItsPacketLength() throws Exception {
+        InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+        try (DatagramSocket near = new RdmaDatagramSocket(any); DatagramSocket far = socket(0)) {
+            int most = Packet.HEADER_BYTES + Packet.MOST_PAYLOAD;
+            assertEquals(most, longestPacket(RdmaDatagramSocket::new, far), "bytes over shared memory");
+            assertEquals(1000, longestPacket(DatagramSocket::new, near), "bytes over UDP");
+        }
+    }
+
+    /** The longest to a client, if its session begins just when a packet has gone to another socket. */
+    private static int longestPacket(RpcDatagrams own, DatagramSocket other)
+            throws Exception {
+        AtomicInteger longest = new AtomicInteger();
+        DatagramSocket serving = new RdmaDatagramSocket(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)) {
+            @Override
+            public void receive(DatagramPacket packet) throws IOException {
+                super.receive(packet);
+                super.send(new DatagramPacket(new byte[1], 1, other.getLocalSocketAddress()));
+            }
+
+            @Override
+            public void send(DatagramPacket packet) throws IOException {
+                longest.accumulateAndGet(packet.getLength(), Math::max);
+                super.send(packet);
+            }
+        };
+        try (CallServer server = echo(SessionHub.listen(serving, MAX_MESSAGE, Long.MAX_VALUE));
+                RpcClient client = RpcClient.builder().datagrams(own).connect(server.localAddress())) {
+            client.call("echo", new byte[PIECES * PIECE]);
+        }
+        return longest.get();
     }
 
     /** It names the client, and never says what a client waits for. */
