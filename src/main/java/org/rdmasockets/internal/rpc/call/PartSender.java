@@ -5,6 +5,7 @@ import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -39,9 +40,9 @@ final class PartSender {
     private final RdmaEndpoint endpoint;
     private final Semaphore places = new Semaphore(MOST, true);
     private final AtomicInteger lastNumber = new AtomicInteger();
-    /** Slots that no message uses, linked; guarded by this, as are the next two. */
-    private Slots free;
-    private Slots freeLarge;
+    /** Slots that no message uses; guarded by this, as are the next two. No more than places, so no push allocates. */
+    private final ArrayDeque<Slots> free = new ArrayDeque<>(MOST);
+    private final ArrayDeque<Slots> freeLarge = new ArrayDeque<>(MOST);
     private boolean closed;
 
     /** Sends the frame that follows the parts of a message. */
@@ -58,8 +59,6 @@ final class PartSender {
         private final LocalRegion memory;
         private final Pending<?>[] pending;
         private int next;
-        /** The next ones that no message uses. */
-        private Slots further;
 
         private Slots(RdmaEndpoint endpoint, boolean large) throws IOException {
             this.large = large;
@@ -110,22 +109,20 @@ final class PartSender {
         } catch (InterruptedException e) {
             throw EndpointCarrier.interrupted();
         } finally {
-            places.release(placed ? 1 : 0);
-            if (slots != null) {
-                giveBack(slots);
+            try {
+                if (slots != null) {
+                    giveBack(slots);
+                }
+            } finally {
+                places.release(placed ? 1 : 0); // last: all slots together are no more than the places
             }
         }
     }
 
     private Slots take(boolean large) throws IOException {
         synchronized (this) {
-            Slots taken = large ? freeLarge : free;
+            Slots taken = (large ? freeLarge : free).poll();
             if (taken != null) {
-                if (large) {
-                    freeLarge = taken.further;
-                } else {
-                    free = taken.further;
-                }
                 return taken;
             }
         }
@@ -154,12 +151,8 @@ final class PartSender {
         boolean kept = !slots.large || LARGE.availablePermits() >= MOST_LARGE / 2 || !slots.isIdle();
         synchronized (this) {
             kept &= !closed;
-            if (kept && slots.large) {
-                slots.further = freeLarge;
-                freeLarge = slots;
-            } else if (kept) {
-                slots.further = free;
-                free = slots;
+            if (kept) {
+                (slots.large ? freeLarge : free).push(slots);
             }
         }
         if (!kept) {
@@ -171,9 +164,8 @@ final class PartSender {
     /** The endpoint is closed, and its memory goes with it. */
     synchronized void close() {
         closed = true;
-        for (; freeLarge != null; freeLarge = freeLarge.further) {
-            LARGE.release();
-        }
+        LARGE.release(freeLarge.size());
+        freeLarge.clear();
     }
 
     private void sendParts(Frame frame, int number, Slots slots, long deadlineNanos) throws IOException {
