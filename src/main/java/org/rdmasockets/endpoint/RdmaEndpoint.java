@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayDeque;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -40,6 +41,7 @@ import org.rdmasockets.verbs.DeviceInfo;
  */
 public final class RdmaEndpoint implements AutoCloseable {
     private static final Duration LEASE = Duration.ofSeconds(60);
+    private static final Duration FOREVER = ChronoUnit.FOREVER.getDuration();
 
     private static final int ATOMIC_BYTES = 8;
 
@@ -379,8 +381,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come
      */
     public int receiveImmediate() throws IOException {
-        StackRoom.ensure();
-        return takeImmediate(Long.MAX_VALUE);
+        return receiveImmediate(FOREVER);
     }
 
     /**
@@ -392,7 +393,8 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public int receiveImmediate(Duration limit) throws IOException {
         StackRoom.ensure();
-        return takeImmediate(NanoTimes.after(limit));
+        ensureMessages();
+        return taken(link.take(link.messageSide().immediates, NanoTimes.after(limit), "immediate data"));
     }
 
     /**
@@ -511,8 +513,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come
      */
     public RemoteLease receiveShared() throws IOException {
-        StackRoom.ensure();
-        return takeShared(Long.MAX_VALUE);
+        return receiveShared(FOREVER);
     }
 
     /**
@@ -524,7 +525,8 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public RemoteLease receiveShared(Duration limit) throws IOException {
         StackRoom.ensure();
-        return takeShared(NanoTimes.after(limit));
+        ensureMessages();
+        return taken(link.take(link.messageSide().shared, NanoTimes.after(limit), "shared memory"));
     }
 
     /**
@@ -550,8 +552,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IOException {@link EndpointException} if none will come
      */
     public LocalRegion receiveHandedOver() throws IOException {
-        StackRoom.ensure();
-        return takeHandedOver(Long.MAX_VALUE);
+        return receiveHandedOver(FOREVER);
     }
 
     /**
@@ -563,7 +564,10 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public LocalRegion receiveHandedOver(Duration limit) throws IOException {
         StackRoom.ensure();
-        return takeHandedOver(NanoTimes.after(limit));
+        ensureMessages();
+        Lender.Lent back = link.take(link.messageSide().handedOver, NanoTimes.after(limit), "memory");
+        link.connection().locked(() -> link.lender.taken(back));
+        return back.region();
     }
 
     /**
@@ -813,23 +817,6 @@ public final class RdmaEndpoint implements AutoCloseable {
             region.block.close();
             throw e;
         }
-    }
-
-    private int takeImmediate(long deadlineNanos) throws IOException {
-        ensureMessages();
-        return taken(link.take(link.messageSide().immediates, deadlineNanos, "immediate data"));
-    }
-
-    private RemoteLease takeShared(long deadlineNanos) throws IOException {
-        ensureMessages();
-        return taken(link.take(link.messageSide().shared, deadlineNanos, "shared memory"));
-    }
-
-    private LocalRegion takeHandedOver(long deadlineNanos) throws IOException {
-        ensureMessages();
-        Lender.Lent back = link.take(link.messageSide().handedOver, deadlineNanos, "memory");
-        link.connection().locked(() -> link.lender.taken(back));
-        return back.region();
     }
 
     /** Lets the peer send as much again. */
