@@ -164,7 +164,6 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
     public ConnectivityState getState(boolean requestConnection) {
         boolean connected;
         ConnectivityState now;
-        List<Runnable> changed = List.of();
         synchronized (stateLock) { // so the look is no older than what the client has told
             connected = client.isConnected();
             now = state;
@@ -173,13 +172,8 @@ final class RdmaChannel extends ManagedChannel implements InternalInstrumented<C
             } else if (connected && now != ConnectivityState.SHUTDOWN) {
                 now = ConnectivityState.READY;
             }
-            if (now != state) {
-                state = now;
-                changed = told;
-                told = new ArrayList<>();
-            }
+            state(now);
         }
-        changed.forEach(this::tell);
         if (requestConnection && !connected && !shutdown) {
             LibraryThreads.start("rdma-grpc-connect", () -> {
                 try {

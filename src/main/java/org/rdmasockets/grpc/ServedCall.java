@@ -6,7 +6,6 @@ import io.grpc.Compressor;
 import io.grpc.Context;
 import io.grpc.Deadline;
 import io.grpc.Decompressor;
-import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
@@ -663,8 +662,7 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
 
     @Override
     public Attributes getAttributes() {
-        return Attributes.newBuilder().set(Grpc.TRANSPORT_ATTR_REMOTE_ADDR, stream.carrier().remoteAddress())
-                .set(Grpc.TRANSPORT_ATTR_LOCAL_ADDR, stream.carrier().localAddress()).build();
+        return RdmaChannel.attributes(stream.carrier().localAddress(), stream.carrier().remoteAddress());
     }
 
     @Override

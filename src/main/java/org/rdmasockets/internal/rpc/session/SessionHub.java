@@ -195,12 +195,7 @@ public final class SessionHub {
 
         /** How often a session's time was looked at; for tests. */
         long looks() {
-            lock.lock();
-            try {
-                return looks;
-            } finally {
-                lock.unlock();
-            }
+            return locked(() -> looks);
         }
 
         /** Memory that untaken data takes, in bytes; for tests. */
