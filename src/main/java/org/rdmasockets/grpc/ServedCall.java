@@ -411,6 +411,9 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         Throwable cause = finished ? null : cause();
         over = true; // not before: if the lines above find no memory, they are tried again
         traceEnd(status);
+        if (listener == null) {
+            return;
+        }
         if (finished) {
             try {
                 listener.onComplete();
@@ -430,24 +433,11 @@ final class ServedCall<Q, A> extends ServerCall<Q, A> {
         }
         end(status, new Metadata(), true);
         if (stream.code() >= 0 && !over) {
-            endFailed();
-        }
-    }
-
-    /** The listener hears of the end, too, whatever it has thrown before: it may have something to free. */
-    private void endFailed() {
-        if (listener == null) {
-            over = true;
-            traceEnd(endStatus());
-            return;
-        }
-        Context previous = context.attach();
-        try {
-            endCall();
-        } catch (Throwable e) {
-            serving.failures().warn("a listener of {} has failed at its end", method.getFullMethodName(), e);
-        } finally {
-            context.detach(previous);
+            try { // the listener hears of the end, whatever it has thrown before: it may have something to free
+                (listener == null ? serving.root() : context).run(this::endCall);
+            } catch (Throwable e) {
+                serving.failures().warn("a listener of {} has failed at its end", method.getFullMethodName(), e);
+            }
         }
     }
 
