@@ -16,6 +16,7 @@ import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -492,12 +493,8 @@ public final class SessionHub {
 
     private void confirm(SessionCarrier carrier) {
         shares.known(carrier.part, carrier);
-        if (listening) {
-            arrivals.signal();
-            accepted.add(carrier); // an Error ends the session: its client makes a new one
-        } else {
-            carrier.end();
-        }
+        arrivals.signal();
+        accepted.add(carrier); // an Error ends the session: its client makes a new one
         carrier.confirmed = true;
     }
 
@@ -742,6 +739,12 @@ public final class SessionHub {
             arrivals.signalAll();
             accepted.forEach(SessionCarrier::end); // no caller will take them
             accepted.clear();
+            for (SessionCarrier one : List.copyOf(sessions.values())) {
+                if (!one.confirmed) {
+                    one.session.fail("the listener is closed"); // its client begins anew, and is refused
+                    one.pump(System.nanoTime());
+                }
+            }
             closeIfUnused();
         } finally {
             lock.unlock();

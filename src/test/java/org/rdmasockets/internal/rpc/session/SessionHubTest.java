@@ -338,6 +338,20 @@ class SessionHubTest {
         }
     }
 
+    @Test
+    void aSessionThatIsNotConfirmedDoesNotKeepThePortOfAClosedServer() throws Exception {
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
+        try (DatagramSocket client = socket(0)) {
+            halfOpen(client, listener.localAddress(), 1);
+            assertEquals(1, listener.sessions());
+            listener.close();
+            assertEquals(0, listener.sessions());
+            Await.until("the port is free", () -> isFree(listener.localAddress().getPort()));
+        } finally {
+            listener.close();
+        }
+    }
+
     private static boolean isFree(int port) throws IOException {
         try (DatagramSocket again = socket(port)) {
             return again.isBound();
