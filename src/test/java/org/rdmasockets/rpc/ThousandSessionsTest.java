@@ -1,6 +1,7 @@
 package org.rdmasockets.rpc;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.BufferedReader;
@@ -15,17 +16,18 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.internal.sharedmemory.ChildJvm;
 import org.slf4j.LoggerFactory;
 
 /** A server in a JVM of its own has one socket for a thousand clients, and little memory for each. */
 @Timeout(value = 4, unit = TimeUnit.MINUTES)
 class ThousandSessionsTest {
-    private static final int SESSIONS = 1000;
     /** Those that came first have loaded classes and made what all share. */
     private static final int FIRST = 50;
     private static final long MOST_BYTES = 16 << 10;
@@ -33,6 +35,8 @@ class ThousandSessionsTest {
     private static final byte[] PING = new byte[64];
 
     private final List<RpcClient> clients = new ArrayList<>();
+    /** Sockets that clients have made, one for each of their sessions. */
+    private final AtomicInteger made = new AtomicInteger();
     private Process server;
 
     /** Serves until its input ends; says its port, and what it holds when asked. */
@@ -77,6 +81,11 @@ class ThousandSessionsTest {
         }
     }
 
+    /** Sessions beside the first ones. */
+    int sessions() {
+        return 1000;
+    }
+
     /** Where the server listens. */
     InetAddress address() {
         return InetAddress.getLoopbackAddress();
@@ -93,8 +102,10 @@ class ThousandSessionsTest {
     }
 
     private void connect(InetSocketAddress address, boolean plain) throws IOException {
-        RpcClient.Builder builder = RpcClient.builder();
-        RpcClient client = (plain ? builder.datagrams(DatagramSocket::new) : builder.datagrams()).connect(address);
+        RpcClient client = RpcClient.builder().datagrams(local -> {
+            made.incrementAndGet();
+            return plain ? new DatagramSocket(local) : new RdmaDatagramSocket(local);
+        }).connect(address);
         clients.add(client);
         for (int i = 0; i < 5; i++) {
             assertArrayEquals(PING, client.call("echo", PING));
@@ -103,7 +114,7 @@ class ThousandSessionsTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void aThousandSessionsHaveOneSocketAndAtMostSixteenKibibytesEach(boolean plain) throws Exception {
+    void sessionsHaveOneSocketAndAtMostSixteenKibibytesEach(boolean plain) throws Exception {
         List<String> all = new ArrayList<>(options());
         all.addAll(List.of("--enable-native-access=ALL-UNNAMED", "-XX:+UseSerialGC"));
         server = ChildJvm.start(List.of(), all, Server.class, Boolean.toString(plain), address().getHostAddress());
@@ -116,11 +127,11 @@ class ThousandSessionsTest {
         }
         long descriptors = ask(orders, answers, "descriptors");
         long heap = ask(orders, answers, "heap");
-        for (int i = 0; i < SESSIONS; i++) {
+        for (int i = 0; i < sessions(); i++) {
             connect(address, plain);
         }
-        long each = (ask(orders, answers, "heap") - heap) / SESSIONS;
-        System.out.println("the server's heap for each of " + SESSIONS + " sessions over "
+        long each = (ask(orders, answers, "heap") - heap) / sessions();
+        System.out.println("the server's heap for each of " + sessions() + " sessions over "
                 + clients.getFirst().transport() + ": " + each + " bytes");
         assertTrue(each <= MOST_BYTES, each + " bytes for each session");
         long more = ask(orders, answers, "descriptors") - descriptors;
@@ -128,6 +139,7 @@ class ThousandSessionsTest {
         for (RpcClient client : clients) {
             assertArrayEquals(PING, client.call("echo", PING));
         }
+        assertEquals(clients.size(), made.get(), "each client has its first session yet");
         check(server, clients);
     }
 

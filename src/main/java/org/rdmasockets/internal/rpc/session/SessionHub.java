@@ -16,6 +16,7 @@ import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.ArrayDeque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -50,8 +51,8 @@ public final class SessionHub {
     private static final int COOKIE_BYTES = 40;
     private static final long COOKIE_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(2);
-    /** How long a session lasts that its client has not confirmed. */
-    private static final long UNCONFIRMED_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /** How long a client tries to connect at most, and so how long a server keeps a session that is not confirmed. */
+    static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final int MAX_UNCONFIRMED = 1024;
     private static final int MAX_SESSIONS = 8192;
     private static final int WAITING_BYTES = 64 << 10;
@@ -203,6 +204,11 @@ public final class SessionHub {
             return locked(() -> held);
         }
 
+        /** Serves what is due at a time, for tests; gives what is due next. */
+        long serve(long now) {
+            return locked(() -> serveDue(now));
+        }
+
         private long locked(LongSupplier figure) {
             lock.lock();
             try {
@@ -230,7 +236,7 @@ public final class SessionHub {
             if (socket instanceof RdmaDatagramSocket) {
                 socket.connect(to); // so it hears of the end of the server's process
             }
-            SessionCarrier carrier = hub.greet(to, System.nanoTime() + Math.min(limitNanos, STALL_NANOS));
+            SessionCarrier carrier = hub.greet(to, System.nanoTime() + Math.min(limitNanos, CONNECT_NANOS));
             hub.start();
             if (socket instanceof RdmaDatagramSocket rdma && carrier.transport().equals(Transport.UDP.name())) {
                 rdma.offerQueuePair(to);
@@ -482,12 +488,8 @@ public final class SessionHub {
 
     private void confirm(SessionCarrier carrier) {
         shares.known(carrier.part, carrier);
-        if (listening) {
-            arrivals.signal();
-            accepted.add(carrier); // an Error ends the session: its client makes a new one
-        } else {
-            carrier.end();
-        }
+        arrivals.signal();
+        accepted.add(carrier); // an Error ends the session: its client makes a new one
         carrier.confirmed = true;
     }
 
@@ -575,7 +577,7 @@ public final class SessionHub {
         }
         SessionCarrier carrier = new SessionCarrier(newSession(own, origin.client(), origin.address(), now),
                 origin.address(), origin);
-        carrier.endsAt = now + UNCONFIRMED_NANOS;
+        carrier.endsAt = now + CONNECT_NANOS;
         boolean begun = false;
         try {
             carrier.part = shares.add(address, carrier);
@@ -738,6 +740,12 @@ public final class SessionHub {
             arrivals.signalAll();
             accepted.forEach(SessionCarrier::end); // no caller will take them
             accepted.clear();
+            for (SessionCarrier one : List.copyOf(sessions.values())) {
+                if (!one.confirmed) {
+                    one.session.fail("the listener is closed"); // its client begins anew, and is refused
+                    one.pump(System.nanoTime());
+                }
+            }
             closeIfUnused();
         } finally {
             lock.unlock();

@@ -107,6 +107,15 @@ class SessionHubTest {
         send(from, server, cookie);
     }
 
+    /** Gives the server's number of a session that the client has not confirmed. */
+    private long halfOpen(DatagramSocket from, InetSocketAddress server, long client) throws IOException {
+        open(from, server, client);
+        do {
+            receive(from);
+        } while (packet.kind != Packet.OPENED || packet.receiver != client);
+        return packet.sender;
+    }
+
     @Test
     void aClientWhoseCookieIsOfAServerThatIsNoMoreBeginsAnew() throws Exception {
         CompletableFuture<Carrier> carrier = new CompletableFuture<>();
@@ -346,6 +355,36 @@ class SessionHubTest {
         assertTrue(seen != null && !(seen instanceof SocketTimeoutException), "the client's end: " + seen);
         Await.until("no session is left", () -> listener.sessions() == 0, listener::sessions);
         Await.until("the port is free", () -> isFree(listener.localAddress().getPort()));
+    }
+
+    /** A client confirms once it has heard of its session, which may be at the end of the time that it tries for. */
+    @Test
+    void aSessionWaitsForItsClientAsLongAsThatTriesToConnect() throws Exception {
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
+        try (DatagramSocket client = socket(0)) {
+            long before = System.nanoTime();
+            halfOpen(client, listener.localAddress(), 1);
+            listener.serve(before + TimeUnit.SECONDS.toNanos(30) - 1);
+            assertEquals(1, listener.sessions(), "its client still tries");
+            listener.serve(System.nanoTime() + TimeUnit.SECONDS.toNanos(30));
+            assertEquals(0, listener.sessions(), "its client has given up");
+        } finally {
+            listener.close();
+        }
+    }
+
+    @Test
+    void aSessionThatIsNotConfirmedDoesNotKeepThePortOfAClosedServer() throws Exception {
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
+        try (DatagramSocket client = socket(0)) {
+            halfOpen(client, listener.localAddress(), 1);
+            assertEquals(1, listener.sessions());
+            listener.close();
+            assertEquals(0, listener.sessions());
+            Await.until("the port is free", () -> isFree(listener.localAddress().getPort()));
+        } finally {
+            listener.close();
+        }
     }
 
     private static boolean isFree(int port) throws IOException {
@@ -590,11 +629,7 @@ class SessionHubTest {
     }
 
     private void begin(DatagramSocket from, InetSocketAddress server, long client) throws IOException {
-        open(from, server, client);
-        do {
-            receive(from);
-        } while (packet.kind != Packet.OPENED || packet.receiver != client);
-        long session = packet.sender;
+        long session = halfOpen(from, server, client);
         for (int i = 0; i < PIECES; i++) {
             packet.kind = i % 8 == 7 ? Packet.PING : Packet.DATA;
             packet.receiver = session;
@@ -629,7 +664,7 @@ class SessionHubTest {
                     assertArrayEquals(PING, client.call("echo", PING));
                 }
             }
-            boolean flooded = System.nanoTime() - begun < TimeUnit.SECONDS.toNanos(4); // before the first ones end
+            boolean flooded = System.nanoTime() - begun < SessionHub.CONNECT_NANOS; // before the first ones end
             assertTrue(most <= Shares.of(1024) + 1, most + " sessions");
             assertTrue(!flooded || most > 700, most + " sessions of a flood");
             assertTrue(!flooded || server.dropped() > before, "nothing was dropped");
@@ -660,12 +695,9 @@ class SessionHubTest {
     }
 
     private void confirm(DatagramSocket from, InetSocketAddress server, long client) throws IOException {
-        open(from, server, client);
-        do {
-            receive(from);
-        } while (packet.kind != Packet.OPENED || packet.receiver != client);
+        long session = halfOpen(from, server, client);
         packet.kind = Packet.PING;
-        packet.receiver = packet.sender;
+        packet.receiver = session;
         packet.sender = client;
         packet.acknowledged = 0;
         packet.selective = 0;
