@@ -2,6 +2,7 @@ package org.rdmasockets.internal.rpc.call;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /**
  * One word of the protocol of calls, in network byte order:
@@ -173,13 +174,35 @@ public final class Frame {
         }
     }
 
-    /** Reads a frame, with copies of its parts, from all of a message, big endian, that has no other. */
-    public static Frame decode(ByteBuffer from) throws ProtocolViolation {
+    /** Reads a frame, with copies of its parts, from all of a message, big endian, that has come in pieces. */
+    public static Frame decode(byte[]... pieces) throws ProtocolViolation {
+        int first = 1; // the pieces that have all but the message, and perhaps some of that
+        for (int bytes = pieces[0].length; first < pieces.length && bytes < MAX_OVERHEAD; first++) {
+            bytes += pieces[first].length;
+        }
+        ByteBuffer from = ByteBuffer.wrap(first == 1 ? pieces[0] : join(Arrays.copyOf(pieces, first)));
         Frame frame = decodeNext(from);
-        if (from.hasRemaining()) {
-            throw new ProtocolViolation(from.remaining() + " bytes behind a frame that has to be alone");
+        if (from.hasRemaining() || first < pieces.length && frame.message == null) {
+            throw new ProtocolViolation("bytes behind a frame that has to be alone");
+        }
+        if (first < pieces.length) {
+            byte[][] all = Arrays.copyOfRange(pieces, first - 1, pieces.length);
+            all[0] = frame.message;
+            frame.message = join(all);
         }
         return frame;
+    }
+
+    private static byte[] join(byte[][] pieces) {
+        int bytes = 0;
+        for (byte[] piece : pieces) {
+            bytes += piece.length;
+        }
+        ByteBuffer joined = ByteBuffer.allocate(bytes);
+        for (byte[] piece : pieces) {
+            joined.put(piece);
+        }
+        return joined.array();
     }
 
     /** Reads the next frame of a message, up to where that says that it ends; nothing is left behind the last one. */

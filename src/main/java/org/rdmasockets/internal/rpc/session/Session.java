@@ -89,8 +89,10 @@ final class Session {
     private long granted = WINDOW;
     /** Bit i: the packet {@code expected + i} has come. */
     private long arrivedBits;
-    private final ArrayDeque<byte[]> inbox = new ArrayDeque<>(0);
+    /** Whole messages in the pieces in which they came, and how many bytes and pieces all have. */
+    private final ArrayDeque<byte[][]> inbox = new ArrayDeque<>(0);
     private long inboxBytes;
+    private long inboxPieces;
     private long progress;
     /** The payloads that have come of the message that is not whole yet, and how many bytes they have. */
     private final ArrayList<byte[]> pieces = new ArrayList<>(0);
@@ -161,7 +163,7 @@ final class Session {
 
     /** The memory that these take, about. */
     long heldBytes() {
-        long arrays = inbox.size() + pieces.size() + (long) Long.bitCount(arrivedBits);
+        long arrays = inboxPieces + pieces.size() + Long.bitCount(arrivedBits);
         return inboxBytes + assembled + earlyBytes + PIECE_BYTES * arrays;
     }
 
@@ -202,12 +204,21 @@ final class Session {
         pingWanted = true;
     }
 
-    /** The next message; null if none is there. */
-    byte[] poll() {
-        byte[] message = inbox.poll();
+    /** Whether {@link #poll} has a message. */
+    boolean hasMessage() {
+        return !inbox.isEmpty();
+    }
+
+    /** The next message, in pieces; null if none is there. */
+    byte[][] poll() {
+        byte[][] message = inbox.poll();
         if (message != null) {
             progress++;
-            inboxBytes -= message.length + 1L;
+            inboxPieces -= message.length;
+            inboxBytes--;
+            for (byte[] piece : message) {
+                inboxBytes -= piece.length;
+            }
             if (!roomTold && room() > 0) {
                 roomTold = true;
                 answerAt = Long.MIN_VALUE;
@@ -297,29 +308,28 @@ final class Session {
             return;
         }
         if (first && last) {
-            deliver(piece);
+            deliver(piece.length, piece);
             return;
         }
         pieces.add(piece);
         assembled += piece.length;
         if (last) {
-            ByteBuffer whole = ByteBuffer.allocate(assembled);
-            pieces.forEach(whole::put);
+            deliver(assembled, pieces.toArray(byte[][]::new));
             forgetPieces();
-            deliver(whole.array());
         }
+    }
+
+    private void deliver(int size, byte[]... message) {
+        progress++;
+        inbox.add(message);
+        inboxBytes += size + 1L;
+        inboxPieces += message.length;
     }
 
     private void forgetPieces() {
         pieces.clear();
         pieces.trimToSize();
         assembled = 0;
-    }
-
-    private void deliver(byte[] message) {
-        progress++;
-        inbox.add(message);
-        inboxBytes += message.length + 1L;
     }
 
     private void acknowledged(Packet packet, long now) {

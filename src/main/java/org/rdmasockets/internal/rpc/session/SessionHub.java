@@ -774,7 +774,8 @@ public final class SessionHub {
         private final InetSocketAddress address;
         /** Where a server's session came from, null at a client. */
         private final Origin origin;
-        private final Condition news = lock.newCondition();
+        private final Condition readable = lock.newCondition();
+        private final Condition writable = lock.newCondition();
         /** Its part of the server's room, null at a client. */
         private Shares.AddressPart<SessionCarrier> part;
         private boolean confirmed;
@@ -889,11 +890,18 @@ public final class SessionHub {
             }
         }
 
+        /** Wakes threads whose wait has an end; not those for which only a part of a message has come. Lock held. */
         private void signal() {
-            news.signalAll();
+            boolean over = session.failure() != null || closing;
+            if (over || wakeup || session.hasMessage() || session.hasPeerEnded()) {
+                readable.signalAll();
+            }
+            if (over || session.queuedBytes() <= QUEUED_BYTES) {
+                writable.signalAll();
+            }
         }
 
-        private void await(long untilNanos) throws IOException {
+        private void await(Condition news, long untilNanos) throws IOException {
             try {
                 if (untilNanos == Long.MAX_VALUE) {
                     news.await();
@@ -938,7 +946,7 @@ public final class SessionHub {
                 stall = stall == Long.MAX_VALUE ? System.nanoTime() + STALL_NANOS : stall;
                 boolean own = deadlineNanos != Long.MAX_VALUE && deadlineNanos - stall < 0;
                 try {
-                    await(own ? deadlineNanos : stall);
+                    await(writable, own ? deadlineNanos : stall);
                 } catch (SocketTimeoutException e) {
                     throw own ? e : new IOException("the peer has taken nothing for "
                             + TimeUnit.NANOSECONDS.toSeconds(STALL_NANOS) + " s", e);
@@ -954,7 +962,7 @@ public final class SessionHub {
 
         @Override
         public Frame receive(long deadlineNanos) throws IOException {
-            byte[] message;
+            byte[][] message;
             lock.lock();
             try {
                 message = session.poll();
@@ -967,7 +975,7 @@ public final class SessionHub {
                         wakeup = false;
                         throw new SocketTimeoutException("the receiver was woken up before anything had come");
                     }
-                    await(deadlineNanos);
+                    await(readable, deadlineNanos);
                     message = session.poll();
                 }
                 account(System.nanoTime());
@@ -977,7 +985,7 @@ public final class SessionHub {
             } finally {
                 lock.unlock();
             }
-            return Frame.decode(ByteBuffer.wrap(message));
+            return Frame.decode(message);
         }
 
         @Override

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -165,9 +166,11 @@ class SessionModelTest {
         if (end.lazy) {
             return;
         }
-        for (byte[] got = end.session.poll(); got != null; got = end.session.poll()) {
+        for (byte[][] pieces = end.session.poll(); pieces != null; pieces = end.session.poll()) {
+            ByteArrayOutputStream got = new ByteArrayOutputStream();
+            Arrays.stream(pieces).forEach(got::writeBytes);
             byte[] expected = message(end.expects);
-            assertTrue(Arrays.equals(expected, got), "message " + end.received + " has " + got.length
+            assertTrue(Arrays.equals(expected, got.toByteArray()), "message " + end.received + " has " + got.size()
                     + " bytes, not " + expected.length + ", or others");
             end.received++;
         }

@@ -51,7 +51,7 @@ class SessionRoomTest {
                 packet.acknowledged += sent;
                 session.receive(packet, round);
             }
-            assertEquals(payload == PAYLOAD ? Session.WINDOW : 24, most);
+            assertEquals(payload == PAYLOAD ? Session.WINDOW : 12, most);
         }
     }
 }
