@@ -133,18 +133,39 @@ public final class LocalRegion implements AutoCloseable {
      * @throws IllegalStateException if the region is closed
      */
     public void put(long at, byte[] from, int begin, int size) {
-        Objects.checkFromIndexSize(at, size, length);
-        Objects.checkFromIndexSize(begin, size, from.length);
-        if (size == 0) {
-            return;
-        }
-        StackRoom.ensure();
-        RangeLocks.Hold hold = block.locks.acquire(offset + at, size, true, "copy");
+        RangeLocks.Hold hold = beginCopy(at, from.length, begin, size, true);
         try {
             MemorySegment.copy(from, begin, memory(), ValueLayout.JAVA_BYTE, at, size);
         } finally {
             hold.release();
         }
+    }
+
+    /**
+     * Copies bytes out of this, likewise.
+     *
+     * @param at where the first byte is
+     * @param to where they go
+     * @param begin where the first byte goes
+     * @param size how many of them
+     * @throws IndexOutOfBoundsException if there are not so many, or they do not fit
+     * @throws RegionBusyException if an operation in progress writes there
+     * @throws IllegalStateException if the region is closed
+     */
+    public void get(long at, byte[] to, int begin, int size) {
+        RangeLocks.Hold hold = beginCopy(at, to.length, begin, size, false);
+        try {
+            MemorySegment.copy(memory(), ValueLayout.JAVA_BYTE, at, to, begin, size);
+        } finally {
+            hold.release();
+        }
+    }
+
+    private RangeLocks.Hold beginCopy(long at, int arrayLength, int begin, int size, boolean writes) {
+        Objects.checkFromIndexSize(at, size, length);
+        Objects.checkFromIndexSize(begin, size, arrayLength);
+        StackRoom.ensure();
+        return block.locks.acquire(offset + at, size, writes, "copy");
     }
 
     /** Where it begins in its registration. */

@@ -28,6 +28,8 @@ final class MessageReassembler {
     /** The region's part of the process's budget; null for a message that is no longer than the buffers. */
     private Budget.Part part;
     private long done;
+    /** Of the message that has begun. */
+    private long length;
     /** The read of a message from the peer's memory; null while there is none. */
     private Pending<Void> reading;
     /** This end is closed; written before the last try to take the turn. */
@@ -46,11 +48,11 @@ final class MessageReassembler {
         }
     }
 
-    /** The next message, on the heap. */
-    byte[] receiveArray(long deadlineNanos) throws IOException {
+    /** The next message, on the heap; null if it is longer than that. */
+    byte[] receiveArray(int most, long deadlineNanos) throws IOException {
         lockTurn(deadlineNanos);
         try {
-            return toArray(deadlineNanos, true);
+            return toArray(most, deadlineNanos, true);
         } finally {
             endTurn();
         }
@@ -69,12 +71,12 @@ final class MessageReassembler {
     }
 
     /** As {@link #poll}, on the heap. */
-    byte[] pollArray() throws IOException {
+    byte[] pollArray(int most) throws IOException {
         if (!turn.tryLock()) {
             return null;
         }
         try {
-            return toArray(Long.MAX_VALUE, false);
+            return toArray(most, Long.MAX_VALUE, false);
         } finally {
             endTurn();
         }
@@ -130,18 +132,22 @@ final class MessageReassembler {
     }
 
     /** Likewise on the heap, straight out of its buffer if it has come as one piece. */
-    private byte[] toArray(long deadlineNanos, boolean waits) throws IOException {
+    private byte[] toArray(int most, long deadlineNanos, boolean waits) throws IOException {
         if (region == null && done == 0) { // no message has begun
             if (waits) {
                 awaitPiece(deadlineNanos);
             } else if (!hasPiece()) {
                 return null;
             }
-            if (piece.bytes().byteSize() == piece.header().lengthBytes()) {
-                byte[] bytes = new byte[(int) piece.bytes().byteSize()];
+            length = piece.header().lengthBytes();
+            if (length <= most && piece.bytes().byteSize() == length) {
+                byte[] bytes = new byte[(int) length];
                 link.compute(unused -> copy(MemorySegment.ofArray(bytes)));
                 return bytes;
             }
+        }
+        if (length > most) {
+            return null;
         }
         try (Message whole = putTogether(deadlineNanos, waits)) {
             return whole == null ? null : whole.toArray();
@@ -159,21 +165,22 @@ final class MessageReassembler {
     private Message addPiece(long deadlineNanos, boolean waits) throws IOException {
         awaitPiece(deadlineNanos);
         Header header = piece.header();
+        length = header.lengthBytes();
         if ((header.flags() & Header.RENDEZVOUS) != 0) {
             return read(header, deadlineNanos, waits);
         }
         long size = piece.bytes().byteSize();
-        if (region == null && size > 0 && done + size == header.lengthBytes()) {
+        if (region == null && size > 0 && done + size == length) {
             region = link.domain.allocateForMessage(size);
         } else {
-            makeRoom(header.lengthBytes(), done + size);
+            makeRoom(length, done + size);
         }
         link.compute(unused -> {
             copy(size == 0 ? MemorySegment.NULL : region.memory().asSlice(done, size));
             done += size;
             return null;
         });
-        return done == header.lengthBytes() ? finish(header) : null;
+        return done == length ? finish(header) : null;
     }
 
     private boolean isReading() {

@@ -254,28 +254,30 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     /**
      * Waits for the next message, for a time, and takes its bytes to the heap, with one copy less than
-     * {@link Message#toArray}.
+     * {@link Message#toArray}; unless it is longer than the caller wants there, then {@link #receive(Duration)} has it.
      *
+     * @param most bytes of the longest message that is taken
      * @param limit longest wait
-     * @return the bytes, without the immediate data
+     * @return the bytes, without the immediate data; null if a longer message comes next
      * @throws IOException as {@link #receive(Duration)}
      */
-    public byte[] receiveArray(Duration limit) throws IOException {
+    public byte[] receiveArray(int most, Duration limit) throws IOException {
         StackRoom.ensure();
         ensureMessages();
-        return assembly.receiveArray(NanoTimes.after(limit));
+        return assembly.receiveArray(most, NanoTimes.after(limit));
     }
 
     /**
      * Takes the bytes of the next message to the heap if it is here, likewise, and does not wait for it.
      *
-     * @return the bytes, without the immediate data; null as of {@link #poll()}
+     * @param most bytes of the longest message that is taken
+     * @return the bytes, without the immediate data; null as of {@link #poll()}, or if a longer message comes next
      * @throws IOException as {@link #poll()}
      */
-    public byte[] pollArray() throws IOException {
+    public byte[] pollArray(int most) throws IOException {
         StackRoom.ensure();
         ensureMessages();
-        return assembly.pollArray();
+        return assembly.pollArray(most);
     }
 
     /**

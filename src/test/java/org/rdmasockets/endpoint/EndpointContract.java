@@ -31,6 +31,8 @@ import org.rdmasockets.verbs.AccessFlag;
 abstract class EndpointContract implements Placed {
     /** Long enough for anything on an emulated machine. */
     static final Duration PATIENCE = Duration.ofSeconds(30);
+    /** The longest array. */
+    static final int MOST = Integer.MAX_VALUE;
     static final Set<AccessFlag> READ_WRITE = Set.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
 
     /** Closed after the test, the last one first. */

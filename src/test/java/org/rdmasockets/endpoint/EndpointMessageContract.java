@@ -126,7 +126,7 @@ abstract class EndpointMessageContract extends EndpointContract {
     @Test
     void arraysAreWhatMessagesAreOfOnePieceOrMore() throws Exception {
         Pair pair = connect();
-        assertNull(pair.server().pollArray());
+        assertNull(pair.server().pollArray(MOST));
         for (int size : new int[] {1, 64, 8136, 8137, 1_000_003}) {
             Call<Void> send = start("send " + size, () -> {
                 try (LocalRegion region = filled(pair.client(), size, size)) {
@@ -135,22 +135,23 @@ abstract class EndpointMessageContract extends EndpointContract {
                 }
                 return null;
             });
-            assertArrayEquals(random(size, size), pair.server().receiveArray(PATIENCE));
+            assertNull(pair.server().receiveArray(size - 1, PATIENCE), "it is longer, and stays");
+            assertArrayEquals(random(size, size), pair.server().receiveArray(size, PATIENCE));
             AtomicReference<byte[]> polled = new AtomicReference<>();
             Await.until("an array of " + size + " bytes", () -> {
-                polled.set(pair.server().pollArray());
+                polled.set(pair.server().pollArray(MOST));
                 return polled.get() != null;
             });
             assertArrayEquals(random(size, size), polled.get());
-            assertNull(pair.server().pollArray());
+            assertNull(pair.server().pollArray(MOST));
             send.result();
         }
         pair.client().sendImmediate(9);
-        assertArrayEquals(new byte[0], pair.server().receiveArray(PATIENCE));
+        assertArrayEquals(new byte[0], pair.server().receiveArray(MOST, PATIENCE));
         pair.server().wakeup();
-        assertThrows(SocketTimeoutException.class, () -> pair.server().receiveArray(PATIENCE));
+        assertThrows(SocketTimeoutException.class, () -> pair.server().receiveArray(MOST, PATIENCE));
         pair.client().close();
-        assertThrows(EndpointException.class, () -> pair.server().receiveArray(PATIENCE));
+        assertThrows(EndpointException.class, () -> pair.server().receiveArray(MOST, PATIENCE));
     }
 
     /** async-rdma: immediate data present, absent and ignored. */

@@ -35,7 +35,7 @@ abstract class EndpointRendezvousContract extends EndpointContract {
         for (int i = 0; i < sizes.length; i++) {
             byte[] expected = random(sizes[i], i);
             if (i % 2 == 0) {
-                assertArrayEquals(expected, pair.server().receiveArray(PATIENCE));
+                assertArrayEquals(expected, pair.server().receiveArray(MOST, PATIENCE));
             } else {
                 try (Message message = pair.server().receive(PATIENCE)) {
                     assertArrayEquals(expected, message.toArray());
@@ -59,7 +59,7 @@ abstract class EndpointRendezvousContract extends EndpointContract {
             }));
             calls.add(run("receive", () -> {
                 for (int i = 0; i < 50; i++) {
-                    assertArrayEquals(random(200_000, 5), one.receiveArray(PATIENCE));
+                    assertArrayEquals(random(200_000, 5), one.receiveArray(MOST, PATIENCE));
                 }
             }));
         }
@@ -80,11 +80,11 @@ abstract class EndpointRendezvousContract extends EndpointContract {
         });
         byte[][] array = new byte[1][];
         Await.until("an array", () -> {
-            array[0] = pair.server().pollArray();
+            array[0] = pair.server().pollArray(MOST);
             return array[0] != null;
         });
         assertArrayEquals(random(500_001, 2), array[0]);
-        assertNull(pair.server().pollArray());
+        assertNull(pair.server().pollArray(MOST));
     }
 
     @Test
@@ -94,7 +94,7 @@ abstract class EndpointRendezvousContract extends EndpointContract {
         Pending<Void> sent = pair.client().startRendezvous(region);
         assertThrows(RegionBusyException.class, () -> region.put(0, new byte[1], 1));
         region.close(); // goes on in the background
-        assertArrayEquals(random(100_000, 3), pair.server().receiveArray(PATIENCE));
+        assertArrayEquals(random(100_000, 3), pair.server().receiveArray(MOST, PATIENCE));
         sent.await(PATIENCE);
         assertTrue(region.block.hasEnded());
     }
@@ -164,6 +164,6 @@ abstract class EndpointRendezvousContract extends EndpointContract {
         Await.until("the connection is over", pair.server().link::isOver);
         assertFalse(neighbour.server().link.isOver());
         neighbour.client().startRendezvous(readable(neighbour.client(), 100_000, 6));
-        assertArrayEquals(random(100_000, 6), neighbour.server().receiveArray(PATIENCE));
+        assertArrayEquals(random(100_000, 6), neighbour.server().receiveArray(MOST, PATIENCE));
     }
 }

@@ -30,6 +30,13 @@ final class ArrivingParts {
     private final Map<Integer, Arriving> arriving = new HashMap<>(2);
     private boolean closed;
 
+    /** The bytes of a part, where they are. */
+    @FunctionalInterface
+    interface Bytes {
+        /** Copies them to an array, from an index on. */
+        void copyTo(byte[] to, int at);
+    }
+
     private static final class Arriving {
         private byte[] bytes = {};
         private int done;
@@ -52,21 +59,20 @@ final class ArrivingParts {
         this.connection = connection;
     }
 
-    /** Adds a part, which {@link Frame#isPart} has found. */
-    void add(ByteBuffer part) throws ProtocolViolation {
-        int at = part.position();
-        int flags = part.get(at + 1) & ~Frame.BEGINS;
-        int call = part.getInt(at + 4);
-        int number = part.getInt(at + 8);
-        int whole = part.getInt(at + 12);
-        int size = part.remaining() - Frame.FIXED_BYTES;
+    /** Adds a part of some bytes with a head, which {@link Frame#isPart} has found. */
+    void add(ByteBuffer head, int size, Bytes bytes) throws ProtocolViolation {
+        int at = head.position();
+        int flags = head.get(at + 1) & ~Frame.BEGINS;
+        int call = head.getInt(at + 4);
+        int number = head.getInt(at + 8);
+        int whole = head.getInt(at + 12);
         if (flags != Frame.HAS_MESSAGE || size < 1 || whole > connection.maxMessage()) {
             throw new ProtocolViolation("a part of " + size + " bytes of a message of " + whole + ", flags " + flags
                     + "; this end has said " + connection.maxMessage());
         }
         boolean full = connection.isFull(); // without a lock: it may drop messages of other connections
         synchronized (this) {
-            boolean begins = (part.get(at + 1) & Frame.BEGINS) != 0;
+            boolean begins = (head.get(at + 1) & Frame.BEGINS) != 0;
             Arriving one = begins ? begin(number, call, whole) : arriving.get(number);
             if (one == null) {
                 return;
@@ -85,7 +91,7 @@ final class ArrivingParts {
                 one.bytes = Arrays.copyOf(one.bytes, (int) Math.min(whole, (long) GROWTH * have));
                 connection.onHeld(one.bytes.length - before);
             }
-            part.get(at + Frame.FIXED_BYTES, one.bytes, one.done, size);
+            bytes.copyTo(one.bytes, one.done);
             one.done = have;
         }
     }

@@ -10,6 +10,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import org.rdmasockets.endpoint.EndpointException;
 import org.rdmasockets.endpoint.LocalRegion;
+import org.rdmasockets.endpoint.Message;
 import org.rdmasockets.endpoint.Pending;
 import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.endpoint.RdmaEndpointBuilder;
@@ -27,6 +28,8 @@ public final class EndpointCarrier implements Carrier {
     private static final int SLOT_BYTES = 4608;
     /** Bytes to gather frames in: most connections never need more. */
     private static final int FIRST_BYTES = 256;
+    /** A longer message is not taken to an array of its own before it is known what it is. */
+    private static final int MOST_ARRAY_BYTES = 64 << 10;
     private static final Duration FOR_EVER = Duration.ofNanos(Long.MAX_VALUE);
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
     /** How long a peer may take nothing before it is given up. */
@@ -389,8 +392,10 @@ public final class EndpointCarrier implements Carrier {
                 throw new SocketTimeoutException("only parts of a message have come in time");
             }
             try {
-                next = firstOf(endpoint.receiveArray(deadlineNanos == Long.MAX_VALUE ? FOR_EVER
-                        : Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()))));
+                Duration left = deadlineNanos == Long.MAX_VALUE ? FOR_EVER
+                        : Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()));
+                byte[] message = endpoint.receiveArray(MOST_ARRAY_BYTES, left);
+                next = message == null ? firstOfLong(left) : firstOf(message);
             } catch (IllegalStateException e) {
                 throw new IOException("the connection is closed", e);
             }
@@ -405,7 +410,7 @@ public final class EndpointCarrier implements Carrier {
             return nextArrived();
         }
         try {
-            byte[] message = further ? endpoint.pollArray() : null;
+            byte[] message = further ? endpoint.pollArray(MOST_ARRAY_BYTES) : null;
             return message == null ? null : firstOf(message);
         } catch (IllegalStateException e) {
             throw new IOException("the connection is closed", e);
@@ -417,6 +422,21 @@ public final class EndpointCarrier implements Carrier {
         endpoint.wakeup();
     }
 
+    /** Likewise of a message that is not worth a copy of its own if it is a part. */
+    private Frame firstOfLong(Duration limit) throws IOException {
+        try (Message message = endpoint.receive(limit)) {
+            LocalRegion bytes = message.region();
+            ByteBuffer head = ByteBuffer.allocate(Frame.FIXED_BYTES);
+            bytes.get(0, head.array(), 0, head.capacity());
+            if (parts == null || !Frame.isPart(head)) {
+                return firstOf(message.toArray());
+            }
+            int size = (int) Math.min(bytes.length(), Integer.MAX_VALUE) - Frame.FIXED_BYTES;
+            parts.add(head, size, (to, at) -> bytes.get(Frame.FIXED_BYTES, to, at, size));
+            return null;
+        }
+    }
+
     /** Null if it was a part. */
     private Frame firstOf(byte[] message) throws ProtocolViolation {
         arrived = ByteBuffer.wrap(message);
@@ -425,7 +445,9 @@ public final class EndpointCarrier implements Carrier {
 
     private Frame nextArrived() throws ProtocolViolation {
         if (parts != null && Frame.isPart(arrived)) {
-            parts.add(arrived);
+            int size = arrived.remaining() - Frame.FIXED_BYTES;
+            ByteBuffer part = arrived;
+            parts.add(part, size, (to, at) -> part.get(part.position() + Frame.FIXED_BYTES, to, at, size));
             arrived = NOTHING;
             return null;
         }
