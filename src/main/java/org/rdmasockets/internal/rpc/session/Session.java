@@ -36,8 +36,6 @@ final class Session {
     final long own;
     final long peer;
     private final int payloadBytes;
-    /** The largest congestion window. */
-    private final int window;
     private final int maxMessage;
     private final int maxWaitingBytes;
     private final Packet out = new Packet();
@@ -52,6 +50,8 @@ final class Session {
     private final byte[][] bytes = new byte[WINDOW][];
     private final int[] offsets = new int[WINDOW];
     private final int[] lengths = new int[WINDOW];
+    /** Of the packets in slots that the peer does not have. */
+    private int slotBytes;
     private final int[] flags = new int[WINDOW];
     /** The order of the last transmission of each slot. */
     private final long[] orders = new long[WINDOW];
@@ -122,7 +122,6 @@ final class Session {
         this.own = own;
         this.peer = peer;
         this.payloadBytes = payloadBytes;
-        window = Math.clamp(WINDOW_BYTES / (payloadBytes + Packet.HEADER_BYTES), 1, WINDOW);
         this.maxMessage = maxMessage;
         this.maxWaitingBytes = maxWaitingBytes;
         heardAt = now;
@@ -350,6 +349,7 @@ final class Session {
                 }
                 lost &= ~bit;
                 queuedBytes -= lengths[slot];
+                slotBytes -= lengths[slot] + Packet.HEADER_BYTES;
                 bytes[slot] = null;
             }
         }
@@ -363,7 +363,7 @@ final class Session {
         measure(packet.echoMicros, now);
         backoff = 0;
         congestion += congestion < threshold ? came : came / congestion;
-        congestion = Math.min(congestion, window);
+        congestion = Math.min(congestion, WINDOW);
         findLost(newest);
         timer = firstUnacked == nextNumber ? Long.MAX_VALUE : now + timeout;
     }
@@ -474,7 +474,8 @@ final class Session {
 
     /** Gives the next piece a number; false if there is no piece, or it may not be sent yet. */
     private boolean fillSlot() {
-        if (nextNumber >= limit || nextNumber - firstUnacked >= WINDOW || messages.isEmpty() && finQueued == finSent) {
+        if (nextNumber >= limit || nextNumber - firstUnacked >= WINDOW || messages.isEmpty() && finQueued == finSent
+                || slotBytes + Packet.HEADER_BYTES + payloadBytes > WINDOW_BYTES) {
             return false;
         }
         int slot = (int) nextNumber & SLOT;
@@ -496,6 +497,7 @@ final class Session {
                 taken = 0;
             }
         }
+        slotBytes += lengths[slot] + Packet.HEADER_BYTES;
         nextNumber++;
         return true;
     }
