@@ -13,7 +13,7 @@ import java.util.function.Predicate;
  * dropped alone: further parts of it are ignored, and its frame lacks its message. The reader adds, any thread may
  * drop.
  */
-final class ArrivingParts {
+public final class ArrivingParts {
     /** The reason for the end of a call whose message was dropped. */
     static final String DROPPED = "the server had no room for a message";
     /** So many times what has come, a message has memory. */
@@ -57,6 +57,28 @@ final class ArrivingParts {
     /** None, of a connection that bounds them. */
     ArrivingParts(CallConnection connection) {
         this.connection = connection;
+    }
+
+    /**
+     * Reads the next frame of a message, with its own message if that has come in parts.
+     *
+     * @return null if it was a part, which goes up to the end
+     */
+    public Frame read(ByteBuffer from) throws ProtocolViolation {
+        if (Frame.isPart(from)) {
+            int size = from.remaining() - Frame.FIXED_BYTES;
+            add(from, size, (to, at) -> from.get(from.position() + Frame.FIXED_BYTES, to, at, size));
+            from.position(from.limit());
+            return null;
+        }
+        Frame frame = Frame.decodeNext(from);
+        if (frame.has(Frame.IN_PARTS)) {
+            finish(frame);
+        }
+        if (frame.kind == Frame.CANCEL || frame.has(Frame.LAST)) {
+            drop(frame.call);
+        }
+        return frame;
     }
 
     /** Adds a part of some bytes with a head, which {@link Frame#isPart} has found. */
@@ -111,7 +133,7 @@ final class ArrivingParts {
     }
 
     /** Gives the frame that follows the parts its message, or says that it lacks it. */
-    synchronized void finish(Frame frame) throws ProtocolViolation {
+    private synchronized void finish(Frame frame) throws ProtocolViolation {
         boolean named = frame.message != null && frame.message.length == Integer.BYTES;
         int number = named ? ByteBuffer.wrap(frame.message).getInt() : 0;
         Arriving one = named ? arriving.get(number) : null;

@@ -444,24 +444,9 @@ public final class EndpointCarrier implements Carrier {
     }
 
     private Frame nextArrived() throws ProtocolViolation {
-        if (parts != null && Frame.isPart(arrived)) {
-            int size = arrived.remaining() - Frame.FIXED_BYTES;
-            ByteBuffer part = arrived;
-            parts.add(part, size, (to, at) -> part.get(part.position() + Frame.FIXED_BYTES, to, at, size));
-            arrived = NOTHING;
-            return null;
-        }
-        Frame frame = Frame.decodeNext(arrived);
+        Frame frame = parts == null ? Frame.decodeNext(arrived) : parts.read(arrived);
         if (!arrived.hasRemaining()) {
             arrived = NOTHING; // frees it: it may be long
-        }
-        if (parts != null) {
-            if (frame.has(Frame.IN_PARTS)) {
-                parts.finish(frame);
-            }
-            if (frame.kind == Frame.CANCEL || frame.has(Frame.LAST)) {
-                parts.drop(frame.call);
-            }
         }
         return frame;
     }

@@ -2,7 +2,6 @@ package org.rdmasockets.internal.rpc.call;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 
 /**
  * One word of the protocol of calls, in network byte order:
@@ -80,7 +79,8 @@ public final class Frame {
     /** Where a frame says how long it is, when another follows in the same message: an unsigned short. */
     static final int LENGTH_OFFSET = 22;
 
-    static final int FIXED_BYTES = 24;
+    /** The head of a part. */
+    public static final int FIXED_BYTES = 24;
     private static final int NUMBER_BYTES = 16;
     private static final byte[] NOTHING = {};
 
@@ -111,8 +111,28 @@ public final class Frame {
         this.message = message;
     }
 
+    /** {@return how long the message is, 0 without one} */
+    public int messageBytes() {
+        return length(message);
+    }
+
+    /** A part of its message, from such a byte on, encoded; the message has such a number. */
+    public byte[] part(int number, int from, int size) {
+        byte[] part = new byte[FIXED_BYTES + size];
+        partHead(number, from).encodeHead(ByteBuffer.wrap(part));
+        System.arraycopy(message, from, part, FIXED_BYTES, size);
+        return part;
+    }
+
+    /** What goes before the bytes of a part. */
+    Frame partHead(int number, int from) {
+        Frame part = new Frame(PART, from == 0 ? HAS_MESSAGE | BEGINS : HAS_MESSAGE, call);
+        part.value = (long) number << 32 | message.length;
+        return part;
+    }
+
     /** The same frame behind the parts of its message, which has such a number, so many microseconds later. */
-    Frame behindParts(int messageNumber, long micros) {
+    public Frame behindParts(int messageNumber, long micros) {
         Frame frame = new Frame(kind, flags | IN_PARTS, call, ByteBuffer.allocate(Integer.BYTES).putInt(messageNumber)
                 .array());
         frame.code = code;
@@ -174,35 +194,13 @@ public final class Frame {
         }
     }
 
-    /** Reads a frame, with copies of its parts, from all of a message, big endian, that has come in pieces. */
-    public static Frame decode(byte[]... pieces) throws ProtocolViolation {
-        int first = 1; // the pieces that have all but the message, and perhaps some of that
-        for (int bytes = pieces[0].length; first < pieces.length && bytes < MAX_OVERHEAD; first++) {
-            bytes += pieces[first].length;
-        }
-        ByteBuffer from = ByteBuffer.wrap(first == 1 ? pieces[0] : join(Arrays.copyOf(pieces, first)));
+    /** Reads a frame, with copies of its parts, from all of a message, big endian, that has no other. */
+    public static Frame decode(ByteBuffer from) throws ProtocolViolation {
         Frame frame = decodeNext(from);
-        if (from.hasRemaining() || first < pieces.length && frame.message == null) {
-            throw new ProtocolViolation("bytes behind a frame that has to be alone");
-        }
-        if (first < pieces.length) {
-            byte[][] all = Arrays.copyOfRange(pieces, first - 1, pieces.length);
-            all[0] = frame.message;
-            frame.message = join(all);
+        if (from.hasRemaining()) {
+            throw new ProtocolViolation(from.remaining() + " bytes behind a frame that has to be alone");
         }
         return frame;
-    }
-
-    private static byte[] join(byte[][] pieces) {
-        int bytes = 0;
-        for (byte[] piece : pieces) {
-            bytes += piece.length;
-        }
-        ByteBuffer joined = ByteBuffer.allocate(bytes);
-        for (byte[] piece : pieces) {
-            joined.put(piece);
-        }
-        return joined.array();
     }
 
     /** Reads the next frame of a message, up to where that says that it ends; nothing is left behind the last one. */

@@ -185,9 +185,7 @@ final class PartSender {
                 slots.pending[slot] = null;
             }
             size = Math.min(slots.partBytes - head.length, message.length - done);
-            Frame part = new Frame(Frame.PART, Frame.HAS_MESSAGE | (done == 0 ? Frame.BEGINS : 0), frame.call);
-            part.value = (long) number << 32 | message.length;
-            part.encode(ByteBuffer.wrap(head));
+            frame.partHead(number, done).encodeHead(ByteBuffer.wrap(head));
             long at = (long) slot * slots.partBytes;
             slots.memory.put(at, head, head.length);
             slots.memory.put(at + head.length, message, done, size);

@@ -8,8 +8,8 @@
  * call is one frame each way. A server that takes no more calls says GOAWAY, and says it again as its last word, when
  * it has sent the end of all calls that it has begun: a call without an end has not begun. Metadata is a block of bytes
  * in the first and the last frame of a direction. Each direction of a call has a window of bytes, so that a slow reader
- * holds up its call only. Over an endpoint a long message goes in PARTs before its frame, if the peer's HELLO says that
- * it takes them, and other frames go between these.
+ * holds up its call only. A long message goes in PARTs before its frame, if the peer's HELLO says that it takes them,
+ * and other frames go between these.
  *
  * <p><b>Threads.</b> No thread is handed a frame that can do its work itself. Callers of a client take turns reading:
  * the one whose turn it is reads for all. A server's reader runs a method that has proved quick itself; before any

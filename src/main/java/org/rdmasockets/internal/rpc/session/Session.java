@@ -35,7 +35,7 @@ final class Session {
     /** The identifiers of this end and of the other one. */
     final long own;
     final long peer;
-    private final int payloadBytes;
+    final int payloadBytes;
     private final int maxMessage;
     private final int maxWaitingBytes;
     private final Packet out = new Packet();
@@ -89,10 +89,8 @@ final class Session {
     private long granted = WINDOW;
     /** Bit i: the packet {@code expected + i} has come. */
     private long arrivedBits;
-    /** Whole messages in the pieces in which they came, and how many bytes and pieces all have. */
-    private final ArrayDeque<byte[][]> inbox = new ArrayDeque<>(0);
+    private final ArrayDeque<byte[]> inbox = new ArrayDeque<>(0);
     private long inboxBytes;
-    private long inboxPieces;
     private long progress;
     /** The payloads that have come of the message that is not whole yet, and how many bytes they have. */
     private final ArrayList<byte[]> pieces = new ArrayList<>(0);
@@ -162,7 +160,7 @@ final class Session {
 
     /** The memory that these take, about. */
     long heldBytes() {
-        long arrays = inboxPieces + pieces.size() + Long.bitCount(arrivedBits);
+        long arrays = inbox.size() + pieces.size() + (long) Long.bitCount(arrivedBits);
         return inboxBytes + assembled + earlyBytes + PIECE_BYTES * arrays;
     }
 
@@ -208,16 +206,12 @@ final class Session {
         return !inbox.isEmpty();
     }
 
-    /** The next message, in pieces; null if none is there. */
-    byte[][] poll() {
-        byte[][] message = inbox.poll();
+    /** The next message; null if none is there. */
+    byte[] poll() {
+        byte[] message = inbox.poll();
         if (message != null) {
             progress++;
-            inboxPieces -= message.length;
-            inboxBytes--;
-            for (byte[] piece : message) {
-                inboxBytes -= piece.length;
-            }
+            inboxBytes -= message.length + 1L;
             if (!roomTold && room() > 0) {
                 roomTold = true;
                 answerAt = Long.MIN_VALUE;
@@ -307,28 +301,29 @@ final class Session {
             return;
         }
         if (first && last) {
-            deliver(piece.length, piece);
+            deliver(piece);
             return;
         }
         pieces.add(piece);
         assembled += piece.length;
         if (last) {
-            deliver(assembled, pieces.toArray(byte[][]::new));
+            ByteBuffer whole = ByteBuffer.allocate(assembled);
+            pieces.forEach(whole::put);
             forgetPieces();
+            deliver(whole.array());
         }
-    }
-
-    private void deliver(int size, byte[]... message) {
-        progress++;
-        inbox.add(message);
-        inboxBytes += size + 1L;
-        inboxPieces += message.length;
     }
 
     private void forgetPieces() {
         pieces.clear();
         pieces.trimToSize();
         assembled = 0;
+    }
+
+    private void deliver(byte[] message) {
+        progress++;
+        inbox.add(message);
+        inboxBytes += message.length + 1L;
     }
 
     private void acknowledged(Packet packet, long now) {

@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
@@ -30,6 +31,8 @@ import org.rdmasockets.Transport;
 import org.rdmasockets.internal.datagram.DatagramWays;
 import org.rdmasockets.internal.lock.CallerLock;
 import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.lock.NanoTimes;
+import org.rdmasockets.internal.rpc.call.ArrivingParts;
 import org.rdmasockets.internal.rpc.call.Carrier;
 import org.rdmasockets.internal.rpc.call.Frame;
 import org.rdmasockets.internal.rpc.call.Shares;
@@ -57,6 +60,8 @@ public final class SessionHub {
     private static final int MAX_SESSIONS = 8192;
     private static final int WAITING_BYTES = 64 << 10;
     private static final long QUEUED_BYTES = 256 << 10;
+    /** Longer messages go in parts, each in a packet where packets are as long: short messages go between them. */
+    private static final int LEAST_PART_BYTES = 8 << 10;
     private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final long LEAST_PARK = 200_000;
     /** The timer lists the sessions that are due within this time; it looks at all only when others are due. */
@@ -798,11 +803,18 @@ public final class SessionHub {
         private long askAt = Long.MAX_VALUE;
         private long overdueAt = Long.MAX_VALUE;
         private long quietNanos = LEAST_QUIET;
+        /** Where parts of messages go that arrive; null before the greetings. The receiving thread only. */
+        private ArrivingParts parts;
+        /** The peer takes messages in parts, of so many bytes. */
+        private volatile boolean sendsParts;
+        private final int partBytes;
+        private final AtomicInteger lastNumber = new AtomicInteger();
 
         SessionCarrier(Session session, InetSocketAddress address, Origin origin) {
             this.session = session;
             this.address = address;
             this.origin = origin;
+            partBytes = Math.max(session.payloadBytes, LEAST_PART_BYTES) - Frame.FIXED_BYTES;
         }
 
         private long deadline() {
@@ -896,8 +908,10 @@ public final class SessionHub {
             if (over || wakeup || session.hasMessage() || session.hasPeerEnded()) {
                 readable.signalAll();
             }
-            if (over || session.queuedBytes() <= QUEUED_BYTES) {
+            if (over) {
                 writable.signalAll();
+            } else if (session.queuedBytes() <= QUEUED_BYTES) {
+                writable.signal(); // it signals the next one
             }
         }
 
@@ -919,12 +933,41 @@ public final class SessionHub {
         }
 
         @Override
+        public void useParts(boolean peerTakesParts, ArrivingParts arriving) {
+            parts = arriving;
+            sendsParts = peerTakesParts;
+        }
+
+        @Override
+        public boolean goesInParts(Frame frame) {
+            return sendsParts && frame.messageBytes() > partBytes;
+        }
+
+        @Override
         public void send(Frame frame, long deadlineNanos) throws IOException {
-            byte[] message = new byte[frame.size()];
-            frame.encode(ByteBuffer.wrap(message));
+            boolean inParts = goesInParts(frame) && NanoTimes.remaining(deadlineNanos) > 0;
+            Frame last = inParts ? sendParts(frame, deadlineNanos) : frame;
+            byte[] message = new byte[last.size()];
+            last.encode(ByteBuffer.wrap(message));
+            send(message, !frame.isShort(), deadlineNanos);
+        }
+
+        /** Sends the parts of the message of a frame; returns the frame that follows. */
+        private Frame sendParts(Frame frame, long deadlineNanos) throws IOException {
+            long begun = System.nanoTime();
+            int number = lastNumber.incrementAndGet();
+            int size;
+            for (int from = 0; from < frame.messageBytes(); from += size) {
+                size = Math.min(partBytes, frame.messageBytes() - from);
+                send(frame.part(number, from, size), true, deadlineNanos);
+            }
+            return frame.behindParts(number, TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begun));
+        }
+
+        private void send(byte[] message, boolean waits, long deadlineNanos) throws IOException {
             lock.lock();
             try {
-                if (!frame.isShort()) {
+                if (waits) {
                     awaitRoom(deadlineNanos);
                 }
                 long now = System.nanoTime();
@@ -936,7 +979,11 @@ public final class SessionHub {
                 session.fail("an error kept a message from being sent"); // half of it may be
                 throw e;
             } finally {
-                lock.unlock();
+                try {
+                    signal(); // the next one, if there is room still
+                } finally {
+                    lock.unlock();
+                }
             }
         }
 
@@ -962,10 +1009,25 @@ public final class SessionHub {
 
         @Override
         public Frame receive(long deadlineNanos) throws IOException {
-            byte[][] message;
+            while (true) {
+                ByteBuffer message = ByteBuffer.wrap(receiveMessage(deadlineNanos));
+                Frame frame = parts == null ? Frame.decode(message) : parts.read(message);
+                if (message.hasRemaining()) {
+                    throw new IOException(message.remaining() + " bytes behind a frame that has to be alone");
+                }
+                if (frame != null) {
+                    return frame;
+                }
+                if (NanoTimes.remaining(deadlineNanos) == 0) {
+                    throw new SocketTimeoutException("only parts of a message have come in time");
+                }
+            }
+        }
+
+        private byte[] receiveMessage(long deadlineNanos) throws IOException {
             lock.lock();
             try {
-                message = session.poll();
+                byte[] message = session.poll();
                 while (message == null) {
                     ensureOpen();
                     if (session.hasPeerEnded()) {
@@ -982,10 +1044,10 @@ public final class SessionHub {
                 if (session.deadline() == Long.MIN_VALUE) {
                     pump(System.nanoTime()); // there is room again
                 }
+                return message;
             } finally {
                 lock.unlock();
             }
-            return Frame.decode(message);
         }
 
         @Override

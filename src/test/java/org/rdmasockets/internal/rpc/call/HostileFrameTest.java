@@ -413,7 +413,7 @@ class HostileFrameTest {
                 byte[] frame = Arrays.copyOf(good.array(), good.limit());
                 ByteBuffer.wrap(frame).putInt(lie[0], lie[1]);
                 String what = lie[1] + " at " + lie[0];
-                assertThrows(ProtocolViolation.class, () -> Frame.decode(frame), what);
+                assertThrows(ProtocolViolation.class, () -> Frame.decode(ByteBuffer.wrap(frame)), what);
                 sendRaw(server.localAddress(), frame, what);
                 assertAnswers(what, honest);
             }
@@ -443,10 +443,10 @@ class HostileFrameTest {
             }
             byte[] alone = Arrays.copyOf(two.array(), size);
             ByteBuffer.wrap(alone).putShort(Frame.LENGTH_OFFSET, (short) size);
-            assertThrows(ProtocolViolation.class, () -> Frame.decode(alone), "none follows");
+            assertThrows(ProtocolViolation.class, () -> Frame.decode(ByteBuffer.wrap(alone)), "none follows");
             byte[] followed = two.array().clone();
             ByteBuffer.wrap(followed).putShort(Frame.LENGTH_OFFSET, (short) size);
-            assertThrows(ProtocolViolation.class, () -> Frame.decode(followed), "it has to be alone");
+            assertThrows(ProtocolViolation.class, () -> Frame.decode(ByteBuffer.wrap(followed)), "it has to be alone");
             Await.until("the end of their calls", () -> server.calls() == 1, server::calls);
         }
     }
@@ -478,7 +478,7 @@ class HostileFrameTest {
                 bytes[random.nextInt(bytes.length)] = (byte) random.nextInt();
             }
             try {
-                Frame frame = Frame.decode(bytes);
+                Frame frame = Frame.decode(ByteBuffer.wrap(bytes));
                 assertTrue((frame.message == null ? 0 : frame.message.length) <= bytes.length);
                 frames++;
             } catch (ProtocolViolation e) {

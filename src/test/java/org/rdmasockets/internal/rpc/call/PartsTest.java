@@ -25,12 +25,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.contract.Await;
 import org.rdmasockets.contract.Call;
 import org.rdmasockets.contract.ThreadKind;
 import org.rdmasockets.endpoint.Message;
 import org.rdmasockets.endpoint.RdmaEndpoint;
 import org.rdmasockets.endpoint.RdmaEndpointServer;
+import org.rdmasockets.internal.rpc.session.SessionHub;
 import org.rdmasockets.rpc.RpcClient;
 import org.rdmasockets.rpc.RpcClientCall;
 import org.rdmasockets.rpc.RpcException;
@@ -390,13 +394,80 @@ class PartsTest {
         void onFailed(IOException reason) {}
     }
 
-    /** Else a peer that sends parts without end would keep a thread from its deadline. */
+    /** What carries the calls. */
+    private enum Way {
+        ENDPOINT {
+            @Override
+            Carrier.Listener listen() throws IOException {
+                return EndpointCarrier.listen(anyPort(), LONG_BYTES);
+            }
+
+            @Override
+            Carrier dial(InetSocketAddress to) throws IOException {
+                return EndpointCarrier.connect(to, LONG_BYTES, LIMIT.toNanos());
+            }
+
+            @Override
+            RpcClient connect(InetSocketAddress to) throws IOException {
+                return RpcClient.builder().connect(to);
+            }
+        },
+        SESSION {
+            @Override
+            Carrier.Listener listen() throws IOException {
+                return SessionHub.listen(new RdmaDatagramSocket(anyPort()), LONG_BYTES);
+            }
+
+            @Override
+            Carrier dial(InetSocketAddress to) throws IOException {
+                return SessionHub.connect(new RdmaDatagramSocket(anyPort()), to, LONG_BYTES, LIMIT.toNanos());
+            }
+
+            @Override
+            RpcClient connect(InetSocketAddress to) throws IOException {
+                return RpcClient.builder().datagrams().connect(to);
+            }
+        };
+
+        abstract Carrier.Listener listen() throws IOException;
+
+        abstract Carrier dial(InetSocketAddress to) throws IOException;
+
+        abstract RpcClient connect(InetSocketAddress to) throws IOException;
+    }
+
+    /** Over a session a short message waits for room as a long one does, and then goes between its parts. */
     @Test
-    void partsThatComeKeepNoReceiverBeyondItsTime() throws Exception {
-        try (Carrier.Listener listener = EndpointCarrier.listen(anyPort(), LONG_BYTES);
-                Carrier sender = EndpointCarrier.connect(listener.localAddress(), LONG_BYTES, LIMIT.toNanos());
-                Carrier receiver = listener.accept()) {
+    void overASessionAShortMessageGoesBetweenThePartsOfALongOne() throws Exception {
+        try (Carrier.Listener listener = Way.SESSION.listen();
+                Carrier sender = Way.SESSION.dial(listener.localAddress())) {
+            sender.useParts(true, null);
+            sender.send(message(2, 1), Long.MAX_VALUE);
+            try (Carrier receiver = listener.accept()) {
+                Counting connection = new Counting(receiver);
+                assertEquals(2, receiver.receive(soon()).call);
+                Call<Void> longOne = Call.run(ThreadKind.PLATFORM, "long",
+                        () -> sender.send(message(1, LONG_BYTES), Long.MAX_VALUE)).awaitBlocked();
+                Call<Void> shortOne = Call.run(ThreadKind.PLATFORM, "short",
+                        () -> sender.send(message(3, 64), Long.MAX_VALUE)).awaitBlocked();
+                assertEquals(3, receiver.receive(soon()).call);
+                assertArrayEquals(message(1, LONG_BYTES).message, receiver.receive(soon()).message);
+                longOne.result();
+                shortOne.result();
+                assertEquals(0, connection.held.get());
+            }
+        }
+    }
+
+    /** Else a peer that sends parts without end would keep a thread from its deadline. */
+    @ParameterizedTest
+    @EnumSource
+    void partsThatComeKeepNoReceiverBeyondItsTime(Way way) throws Exception {
+        try (Carrier.Listener listener = way.listen(); Carrier sender = way.dial(listener.localAddress())) {
+            sender.send(message(1, 1), Long.MAX_VALUE); // a session begins so
+            Carrier receiver = listener.accept();
             Counting connection = new Counting(receiver);
+            receiver.receive(soon());
             sendAll(sender, first(1, 1, 2 * PART_BYTES), part(1, 1, 2 * PART_BYTES, 0, new byte[PART_BYTES]),
                     behind(1, 1));
             long now = System.nanoTime();
@@ -428,11 +499,12 @@ class PartsTest {
     }
 
     /** The server is told so, and never sees the call. */
-    @Test
-    void aCallWhoseTimeIsOverInTheMiddleEndsByThat() throws Exception {
-        try (Carrier.Listener listener = EndpointCarrier.listen(anyPort(), LONG_BYTES)) {
+    @ParameterizedTest
+    @EnumSource
+    void aCallWhoseTimeIsOverInTheMiddleEndsByThat(Way way) throws Exception {
+        try (Carrier.Listener listener = way.listen()) {
             CompletableFuture<Counting> server = greet(listener);
-            try (RpcClient client = RpcClient.builder().connect(listener.localAddress());
+            try (RpcClient client = way.connect(listener.localAddress());
                     Carrier carrier = server.get(LIMIT.toSeconds(), TimeUnit.SECONDS).carrier()) {
                 Frame heard;
                 do { // one whose time is over before it is sent goes whole, and is given up then
@@ -448,11 +520,12 @@ class PartsTest {
     }
 
     /** Else the parts would stay at the server. */
-    @Test
-    void aMessageThatIsGivenUpAfterTheEndOfItsCallIsDropped() throws Exception {
-        try (Carrier.Listener listener = EndpointCarrier.listen(anyPort(), LONG_BYTES)) {
+    @ParameterizedTest
+    @EnumSource
+    void aMessageThatIsGivenUpAfterTheEndOfItsCallIsDropped(Way way) throws Exception {
+        try (Carrier.Listener listener = way.listen()) {
             CompletableFuture<Counting> server = greet(listener);
-            try (RpcClient client = RpcClient.builder().connect(listener.localAddress());
+            try (RpcClient client = way.connect(listener.localAddress());
                     Carrier carrier = server.get(LIMIT.toSeconds(), TimeUnit.SECONDS).carrier();
                     RpcClientCall call = client.open("echo", RpcOptions.DEFAULT)) {
                 int id = carrier.receive(soon()).call;
