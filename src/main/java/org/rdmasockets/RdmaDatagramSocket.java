@@ -74,6 +74,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
     private volatile int timeoutMillis;
     private volatile Transport wish;
     private volatile boolean waits = true;
+    private volatile String sentOver = Transport.UDP.name();
     private volatile Thread reader;
     /** How the last datagram came or went. */
     private volatile Transport last = Transport.AUTO;
@@ -319,6 +320,7 @@ public class RdmaDatagramSocket extends DatagramSocket {
                 udp.send(packet);
             }
             tell(sent.transport(), sent.reason());
+            sentOver = sent.transport();
         }
     }
 
@@ -556,6 +558,9 @@ public class RdmaDatagramSocket extends DatagramSocket {
         if (name.equals(RdmaSocketOptions.SPIN_MICROS)) {
             ensureOpen();
             return (T) (Integer) inbox.spinMicros();
+        }
+        if (name == DatagramWays.SENT_OVER) {
+            return (T) sentOver;
         }
         return udp.getOption(name);
     }

@@ -48,6 +48,19 @@ public final class DatagramWays implements AutoCloseable {
         }
     };
 
+    /** Likewise: the name of the transport over which the last datagram went. */
+    public static final SocketOption<String> SENT_OVER = new SocketOption<>() {
+        @Override
+        public String name() {
+            return "SENT_OVER";
+        }
+
+        @Override
+        public Class<String> type() {
+            return String.class;
+        }
+    };
+
     private final Policy policy = Policy.current();
     private final InetSocketAddress local;
     private final DatagramInbox inbox;

@@ -26,7 +26,6 @@ import java.util.function.LongSupplier;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.rdmasockets.RdmaDatagramSocket;
-import org.rdmasockets.RdmaSocketOptions;
 import org.rdmasockets.Transport;
 import org.rdmasockets.internal.datagram.DatagramWays;
 import org.rdmasockets.internal.lock.CallerLock;
@@ -84,8 +83,6 @@ public final class SessionHub {
     private final boolean server;
     private final int maxMessage;
     private final long maxHeld;
-    /** The transport of the last packet when it was last asked for. */
-    private volatile String lastTransport = Transport.UDP.name();
     private final SecureRandom random = new SecureRandom();
     private final Mac mac;
     private final CallerLock lock = new CallerLock();
@@ -326,7 +323,7 @@ public final class SessionHub {
      * where shared memory leads to the server: then its port may be one of another network.
      */
     private boolean isRefused(InetSocketAddress to) {
-        if (transport().equals(Transport.SHARED_MEMORY.name())) {
+        if (sentOver().equals(Transport.SHARED_MEMORY.name())) {
             return false;
         }
         Packet first = new Packet();
@@ -365,16 +362,14 @@ public final class SessionHub {
         }
     }
 
-    /** The name of the transport over which the last packet came or went. */
-    private String transport() {
-        if (socket instanceof RdmaDatagramSocket rdma) {
-            try {
-                lastTransport = rdma.getOption(RdmaSocketOptions.TRANSPORT).name();
-            } catch (IOException e) {
-                // Closed: as it was before.
-            }
+    /** The name of the transport over which the last packet went: to the peer in hand, if this thread has the lock. */
+    private String sentOver() {
+        try {
+            return socket instanceof RdmaDatagramSocket ? socket.getOption(DatagramWays.SENT_OVER)
+                    : Transport.UDP.name();
+        } catch (IOException e) {
+            throw new IllegalStateException(e); // it asks no system
         }
-        return lastTransport;
     }
 
     // Packets in.
@@ -565,7 +560,7 @@ public final class SessionHub {
 
     /** A session whose packets are as long as the way of the socket's last packet, which is its peer's, allows. */
     private Session newSession(long own, long peer, InetSocketAddress address, long now) {
-        boolean near = transport().equals(Transport.SHARED_MEMORY.name()) && DatagramWays.isNear(address);
+        boolean near = sentOver().equals(Transport.SHARED_MEMORY.name()) && DatagramWays.isNear(address);
         int other = socket instanceof RdmaDatagramSocket ? RDMA_PAYLOAD : UDP_PAYLOAD;
         return new Session(own, peer, near ? Packet.MOST_PAYLOAD : other, maxMessage, WAITING_BYTES, now);
     }
@@ -777,6 +772,8 @@ public final class SessionHub {
     private final class SessionCarrier implements Carrier {
         private final Session session;
         private final InetSocketAddress address;
+        /** That of the last packet to the peer; written under lock. */
+        private volatile String transport = sentOver();
         /** Where a server's session came from, null at a client. */
         private final Origin origin;
         private final Condition readable = lock.newCondition();
@@ -876,6 +873,7 @@ public final class SessionHub {
             while (session.next(out, now)) {
                 try {
                     transmit(address);
+                    transport = sentOver();
                 } catch (IOException e) {
                     dropped++; // as if the network had lost it
                 }
@@ -1063,7 +1061,7 @@ public final class SessionHub {
 
         @Override
         public String transport() {
-            return SessionHub.this.transport();
+            return transport;
         }
 
         @Override

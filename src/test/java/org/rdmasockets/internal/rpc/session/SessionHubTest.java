@@ -21,6 +21,7 @@ import java.net.SocketOption;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -43,6 +44,7 @@ import org.rdmasockets.rpc.RpcDatagrams;
 import org.rdmasockets.rpc.RpcException;
 import org.rdmasockets.rpc.RpcOptions;
 import org.rdmasockets.rpc.RpcPending;
+import org.rdmasockets.rpc.RpcServer;
 import org.rdmasockets.internal.rpc.call.CallMethod;
 import org.rdmasockets.internal.rpc.call.CallServer;
 import org.rdmasockets.internal.rpc.call.Carrier;
@@ -181,7 +183,7 @@ class SessionHubTest {
         RdmaDatagramSocket serving = new RdmaDatagramSocket(any);
         SessionHub.listen(serving, MAX_MESSAGE);
         AtomicBoolean ends = new AtomicBoolean();
-        List<Transport> looks = new CopyOnWriteArrayList<>();
+        List<Object> looks = new CopyOnWriteArrayList<>();
         DatagramSocket asking = new RdmaDatagramSocket(any) {
             @Override
             public void send(DatagramPacket packet) throws IOException {
@@ -195,8 +197,8 @@ class SessionHubTest {
             @Override
             public <T> T getOption(SocketOption<T> name) throws IOException {
                 T value = super.getOption(name);
-                if (serving.isClosed() && value instanceof Transport transport) {
-                    looks.add(transport);
+                if (Thread.currentThread().getName().equals("rdma-rpc-session-look")) {
+                    looks.add(value);
                 }
                 return value;
             }
@@ -205,7 +207,7 @@ class SessionHubTest {
                 MAX_MESSAGE, LIMIT)) {
             ends.set(true);
             assertThrows(IOException.class, () -> client.receive(System.nanoTime() + LIMIT));
-            assertEquals(Transport.UDP.name(), looks.getFirst().name());
+            assertEquals(Transport.UDP.name(), looks.getFirst());
         } finally {
             serving.close();
         }
@@ -277,20 +279,19 @@ class SessionHubTest {
     }
 
     @Test
-    void theWayToAClientDecidesItsPacketLength() throws Exception {
+    void theWayToAClientIsItsOwn() throws Exception {
         InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
         try (DatagramSocket near = new RdmaDatagramSocket(any); DatagramSocket far = socket(0)) {
-            int most = Packet.HEADER_BYTES + Packet.MOST_PAYLOAD;
-            assertEquals(most, longestPacket(RdmaDatagramSocket::new, far), "bytes over shared memory");
-            assertEquals(1000, longestPacket(DatagramSocket::new, near), "bytes over UDP");
+            assertWay("sharedmemory", Packet.HEADER_BYTES + Packet.MOST_PAYLOAD, RdmaDatagramSocket::new, far);
+            assertWay("udp", 1000, DatagramSocket::new, near);
         }
     }
 
-    /** The longest to a client, if its session begins just when a packet has gone to another socket. */
-    private static int longestPacket(RpcDatagrams own, DatagramSocket other)
+    /** The server's name for it, and the longest packet, if after each of the client's one goes to another socket. */
+    private static void assertWay(String transport, int packetBytes, RpcDatagrams own, DatagramSocket other)
             throws Exception {
         AtomicInteger longest = new AtomicInteger();
-        DatagramSocket serving = new RdmaDatagramSocket(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)) {
+        RpcDatagrams serving = local -> new RdmaDatagramSocket(local) {
             @Override
             public void receive(DatagramPacket packet) throws IOException {
                 super.receive(packet);
@@ -303,11 +304,14 @@ class SessionHubTest {
                 super.send(packet);
             }
         };
-        try (CallServer server = echo(SessionHub.listen(serving, MAX_MESSAGE, Long.MAX_VALUE));
+        try (RpcServer server = RpcServer.builder().datagrams(serving).unary("echo", (request, call) -> request)
+                .unary("transport", (request, call) -> call.transport().getBytes(StandardCharsets.US_ASCII))
+                .listen(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
                 RpcClient client = RpcClient.builder().datagrams(own).connect(server.localAddress())) {
             client.call("echo", new byte[PIECES * PIECE]);
+            assertEquals(transport, new String(client.call("transport", new byte[1]), StandardCharsets.US_ASCII));
         }
-        return longest.get();
+        assertEquals(packetBytes, longest.get());
     }
 
     /** It names the client, and never says what a client waits for. */
