@@ -35,6 +35,9 @@ public final class DatagramWays implements AutoCloseable {
     /** Longest wait for another process of this host to answer, before a datagram goes over UDP. */
     private static final long SEARCH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
+    /** The longest datagram over shared memory. */
+    public static final int NEAR_BYTES = DatagramPorts.MAX_BYTES;
+
     /** For the library's own sockets, which send with a lock held: no send waits for a receiver's room. */
     public static final SocketOption<Boolean> NEVER_WAITS = new SocketOption<>() {
         @Override
@@ -189,8 +192,8 @@ public final class DatagramWays implements AutoCloseable {
                 return new Sent(UDP, e.getMessage(), false);
             }
         }
-        if (way.source() != null && data.byteSize() > DatagramPorts.MAX_BYTES) {
-            reason = "EMSGSIZE: " + data.byteSize() + " bytes are more than the " + DatagramPorts.MAX_BYTES
+        if (way.source() != null && data.byteSize() > NEAR_BYTES) {
+            reason = "EMSGSIZE: " + data.byteSize() + " bytes are more than the " + NEAR_BYTES
                     + " of a datagram over shared memory";
             if (way.forced()) {
                 throw new SocketException(reason + "; send shorter ones, or set the option TRANSPORT to udp or auto");

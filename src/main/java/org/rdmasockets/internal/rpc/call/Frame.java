@@ -124,7 +124,7 @@ public final class Frame {
         return part;
     }
 
-    /** What goes before the bytes of a part. */
+    /** The head of a part, which its bytes follow. */
     Frame partHead(int number, int from) {
         Frame part = new Frame(PART, from == 0 ? HAS_MESSAGE | BEGINS : HAS_MESSAGE, call);
         part.value = (long) number << 32 | message.length;

@@ -2,7 +2,7 @@ package org.rdmasockets.internal.rpc.session;
 
 import java.nio.ByteBuffer;
 import java.util.zip.CRC32C;
-import org.rdmasockets.internal.sharedmemory.DatagramPorts;
+import org.rdmasockets.internal.datagram.DatagramWays;
 
 /**
  * A packet's header, in network byte order:
@@ -40,7 +40,7 @@ final class Packet {
 
     static final int HEADER_BYTES = 64;
     /** The longest payload that any end sends. */
-    static final int MOST_PAYLOAD = DatagramPorts.MAX_BYTES - HEADER_BYTES;
+    static final int MOST_PAYLOAD = DatagramWays.NEAR_BYTES - HEADER_BYTES;
     private static final short MAGIC = 0x5253;
     private static final byte VERSION = 2;
     private static final int CRC_OFFSET = 4;

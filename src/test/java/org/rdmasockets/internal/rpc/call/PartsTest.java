@@ -394,7 +394,7 @@ class PartsTest {
         void onFailed(IOException reason) {}
     }
 
-    /** What carries the calls. */
+    /** Calls go over either. */
     private enum Way {
         ENDPOINT {
             @Override

@@ -287,15 +287,16 @@ class SessionHubTest {
         }
     }
 
-    /** The server's name for it, and the longest packet, if after each of the client's one goes to another socket. */
+    /** The server's name for it, and the longest packet, while packets go to another socket between the client's. */
     private static void assertWay(String transport, int packetBytes, RpcDatagrams own, DatagramSocket other)
             throws Exception {
         AtomicInteger longest = new AtomicInteger();
-        RpcDatagrams serving = local -> new RdmaDatagramSocket(local) {
+        DatagramPacket between = new DatagramPacket(new byte[1], 1, other.getLocalSocketAddress());
+        DatagramSocket serving = new RdmaDatagramSocket(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)) {
             @Override
             public void receive(DatagramPacket packet) throws IOException {
                 super.receive(packet);
-                super.send(new DatagramPacket(new byte[1], 1, other.getLocalSocketAddress()));
+                super.send(between);
             }
 
             @Override
@@ -304,9 +305,12 @@ class SessionHubTest {
                 super.send(packet);
             }
         };
-        try (RpcServer server = RpcServer.builder().datagrams(serving).unary("echo", (request, call) -> request)
-                .unary("transport", (request, call) -> call.transport().getBytes(StandardCharsets.US_ASCII))
-                .listen(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        try (RpcServer server = RpcServer.builder().datagrams(local -> serving)
+                .unary("echo", (request, call) -> request)
+                .unary("transport", (request, call) -> {
+                    serving.send(between);
+                    return call.transport().getBytes(StandardCharsets.US_ASCII);
+                }).listen((InetSocketAddress) serving.getLocalSocketAddress());
                 RpcClient client = RpcClient.builder().datagrams(own).connect(server.localAddress())) {
             client.call("echo", new byte[PIECES * PIECE]);
             assertEquals(transport, new String(client.call("transport", new byte[1]), StandardCharsets.US_ASCII));
