@@ -2,6 +2,7 @@ package org.rdmasockets.internal.rpc.call;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * One word of the protocol of calls, in network byte order:
@@ -97,6 +98,9 @@ public final class Frame {
     byte[] message;
     /** The message has come in parts, and was dropped here. */
     boolean lacksMessage;
+    /** The number of its message, and how much of that has gone in parts: an interrupted sender goes on there. */
+    private int partsNumber;
+    private int partsBytes;
     /** The text, while this is encoded. */
     private byte[] textBytes = NOTHING;
 
@@ -114,6 +118,22 @@ public final class Frame {
     /** {@return how long the message is, 0 without one} */
     public int messageBytes() {
         return length(message);
+    }
+
+    /** A number for its message, the next one unless parts of it have gone already. */
+    public int numberForParts(AtomicInteger last) {
+        partsNumber = partsBytes == 0 ? last.incrementAndGet() : partsNumber;
+        return partsNumber;
+    }
+
+    /** {@return how much of its message has gone in parts} */
+    public int partsBytes() {
+        return partsBytes;
+    }
+
+    /** So much of its message has gone in parts: who sends it again goes on there. */
+    public void partsBytes(int bytes) {
+        partsBytes = bytes;
     }
 
     /** A part of its message, from such a byte on, encoded; the message has such a number. */

@@ -950,14 +950,15 @@ public final class SessionHub {
             send(message, !frame.isShort(), deadlineNanos);
         }
 
-        /** Sends the parts of the message of a frame; returns the frame that follows. */
+        /** Sends the parts of the message of a frame that have not gone yet; returns the frame that follows. */
         private Frame sendParts(Frame frame, long deadlineNanos) throws IOException {
             long begun = System.nanoTime();
-            int number = lastNumber.incrementAndGet();
-            int size;
-            for (int from = 0; from < frame.messageBytes(); from += size) {
-                size = Math.min(partBytes, frame.messageBytes() - from);
+            int number = frame.numberForParts(lastNumber);
+            while (frame.partsBytes() < frame.messageBytes()) {
+                int from = frame.partsBytes();
+                int size = Math.min(partBytes, frame.messageBytes() - from);
                 send(frame.part(number, from, size), true, deadlineNanos);
+                frame.partsBytes(from + size); // where an interrupted sender goes on: see the peer's ArrivingParts
             }
             return frame.behindParts(number, TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begun));
         }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
@@ -454,6 +455,33 @@ class PartsTest {
                 assertArrayEquals(message(1, LONG_BYTES).message, receiver.receive(soon()).message);
                 longOne.result();
                 shortOne.result();
+                assertEquals(0, connection.held.get());
+            }
+        }
+    }
+
+    /** Parts that it has sent before would stay at the peer if it began anew, until the end of the call or longer. */
+    @Test
+    void overASessionASenderThatIsInterruptedGoesOnWhereItWas() throws Exception {
+        try (Carrier.Listener listener = Way.SESSION.listen();
+                Carrier sender = Way.SESSION.dial(listener.localAddress())) {
+            sender.useParts(true, null);
+            sender.send(message(2, 1), Long.MAX_VALUE);
+            try (Carrier receiver = listener.accept()) {
+                Counting connection = new Counting(receiver);
+                assertEquals(2, receiver.receive(soon()).call);
+                Frame frame = new Frame(Frame.MESSAGE, 0, 1, message(1, LONG_BYTES).message);
+                CompletableFuture<Void> again = new CompletableFuture<>();
+                Call<Void> send = Call.run(ThreadKind.PLATFORM, "send", () -> {
+                    assertThrows(InterruptedIOException.class, () -> sender.send(frame, Long.MAX_VALUE));
+                    assertTrue(Thread.interrupted());
+                    again.complete(null);
+                    sender.send(frame, Long.MAX_VALUE);
+                }).awaitBlocked();
+                send.interrupt();
+                again.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+                assertArrayEquals(frame.message, receiver.receive(soon()).message);
+                send.result();
                 assertEquals(0, connection.held.get());
             }
         }
