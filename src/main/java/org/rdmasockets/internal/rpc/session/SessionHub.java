@@ -18,6 +18,7 @@ import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Condition;
@@ -61,6 +62,8 @@ public final class SessionHub {
     private static final long QUEUED_BYTES = 256 << 10;
     /** Longer messages go in parts, each in a packet where packets are as long: short messages go between them. */
     private static final int LEAST_PART_BYTES = 8 << 10;
+    /** So many of a session take turns. */
+    private static final int PLACES = 8;
     private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final long LEAST_PARK = 200_000;
     /** The timer lists the sessions that are due within this time; it looks at all only when others are due. */
@@ -726,11 +729,15 @@ public final class SessionHub {
             }
             return accepted.poll();
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new InterruptedIOException("interrupted");
+            throw interrupted();
         } finally {
             lock.unlock();
         }
+    }
+
+    private static InterruptedIOException interrupted() {
+        Thread.currentThread().interrupt();
+        return new InterruptedIOException("interrupted");
     }
 
     private void stopListening() {
@@ -806,6 +813,8 @@ public final class SessionHub {
         private volatile boolean sendsParts;
         private final int partBytes;
         private final AtomicInteger lastNumber = new AtomicInteger();
+        /** For messages in parts, one each: the peer has no more that are not whole. */
+        private final Semaphore places = new Semaphore(PLACES, true);
 
         SessionCarrier(Session session, InetSocketAddress address, Origin origin) {
             this.session = session;
@@ -925,8 +934,7 @@ public final class SessionHub {
                     news.awaitNanos(left);
                 }
             } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new InterruptedIOException("interrupted");
+                throw interrupted();
             }
         }
 
@@ -943,10 +951,27 @@ public final class SessionHub {
 
         @Override
         public void send(Frame frame, long deadlineNanos) throws IOException {
-            boolean inParts = goesInParts(frame) && NanoTimes.remaining(deadlineNanos) > 0;
-            Frame last = inParts ? sendParts(frame, deadlineNanos) : frame;
-            byte[] message = new byte[last.size()];
-            last.encode(ByteBuffer.wrap(message));
+            if (!goesInParts(frame) || NanoTimes.remaining(deadlineNanos) == 0) {
+                sendWhole(frame, deadlineNanos);
+                return;
+            }
+            boolean placed = false;
+            try {
+                placed = places.tryAcquire(NanoTimes.remaining(deadlineNanos), TimeUnit.NANOSECONDS);
+                if (!placed) {
+                    throw new SocketTimeoutException("other long messages have not gone in time");
+                }
+                sendWhole(sendParts(frame, deadlineNanos), deadlineNanos);
+            } catch (InterruptedException e) {
+                throw interrupted();
+            } finally {
+                places.release(placed ? 1 : 0);
+            }
+        }
+
+        private void sendWhole(Frame frame, long deadlineNanos) throws IOException {
+            byte[] message = new byte[frame.size()];
+            frame.encode(ByteBuffer.wrap(message));
             send(message, !frame.isShort(), deadlineNanos);
         }
 

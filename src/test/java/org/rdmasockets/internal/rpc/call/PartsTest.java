@@ -487,6 +487,34 @@ class PartsTest {
         }
     }
 
+    /** Else many that are half there would fill their receiver. */
+    @ParameterizedTest
+    @EnumSource
+    void eightLongMessagesTakeTurns(Way way) throws Exception {
+        try (Carrier.Listener listener = way.listen(); Carrier sender = way.dial(listener.localAddress())) {
+            sender.useParts(true, null);
+            sender.send(message(1, 1), Long.MAX_VALUE);
+            try (Carrier receiver = listener.accept()) {
+                Counting connection = new Counting(receiver);
+                receiver.receive(soon());
+                List<Call<Void>> sends = new ArrayList<>();
+                for (int i = 0; i < 20; i++) {
+                    Frame frame = message(i + 2, LONG_BYTES);
+                    sends.add(Call.run(ThreadKind.VIRTUAL, "send", () -> sender.send(frame, Long.MAX_VALUE))
+                            .awaitBlocked());
+                }
+                for (int i = 0; i < sends.size(); i++) {
+                    assertEquals(LONG_BYTES, receiver.receive(soon()).message.length);
+                    long held = connection.held.get();
+                    assertTrue(held <= 8 * (LONG_BYTES + 256L), held + " bytes of messages that are not whole");
+                }
+                for (Call<Void> send : sends) {
+                    send.result();
+                }
+            }
+        }
+    }
+
     /** Else a peer that sends parts without end would keep a thread from its deadline. */
     @ParameterizedTest
     @EnumSource
