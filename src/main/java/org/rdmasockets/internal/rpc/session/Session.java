@@ -294,7 +294,7 @@ final class Session {
             finArrived = true;
             return;
         }
-        if (finArrived || first != pieces.isEmpty() || assembled + piece.length > maxMessage
+        if (finArrived || first != pieces.isEmpty() || piece.length > maxMessage - assembled
                 || piece.length == 0 && !(first && last)) {
             fail("the peer has broken the protocol of sessions: a piece of " + piece.length + " bytes, flags " + what
                     + ", after " + assembled + " of a message of at most " + maxMessage);

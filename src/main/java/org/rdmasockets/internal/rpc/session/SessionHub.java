@@ -122,7 +122,7 @@ public final class SessionHub {
             socket.setOption(DatagramWays.NEVER_WAITS, true); // senders have the lock of all sessions
         }
         this.server = server;
-        this.maxMessage = maxMessage + Frame.MAX_OVERHEAD;
+        this.maxMessage = (int) Math.min(Integer.MAX_VALUE, (long) maxMessage + Frame.MAX_OVERHEAD);
         this.maxHeld = maxHeld;
         listening = server;
         shares = server ? new Shares<>(MAX_SESSIONS, MAX_UNCONFIRMED) : null;

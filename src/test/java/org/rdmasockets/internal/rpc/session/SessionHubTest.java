@@ -824,6 +824,17 @@ class SessionHubTest {
     }
 
     @Test
+    void theLongestMessageOfAllIsNoBound() throws Exception {
+        try (RpcServer server = RpcServer.builder().maxMessage(Integer.MAX_VALUE).unary("echo",
+                (request, call) -> request).datagrams(DatagramSocket::new).listen(new InetSocketAddress(
+                        InetAddress.getLoopbackAddress(), 0));
+                RpcClient client = RpcClient.builder().maxMessage(Integer.MAX_VALUE).datagrams(DatagramSocket::new)
+                        .connect(server.localAddress())) {
+            assertArrayEquals(new byte[PIECES * PIECE], client.call("echo", new byte[PIECES * PIECE]));
+        }
+    }
+
+    @Test
     void oneAddressNeverHasAllConnections() throws Exception {
         int most = 8;
         SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
