@@ -357,8 +357,10 @@ final class Session {
         }
         measure(packet.echoMicros, now);
         backoff = 0;
-        congestion += congestion < threshold ? came : came / congestion;
-        congestion = Math.min(congestion, WINDOW);
+        if (inFlight + came >= (int) congestion) { // else it was not the congestion window that bounded what was sent
+            congestion += congestion < threshold ? came : came / congestion;
+            congestion = Math.min(congestion, WINDOW);
+        }
         findLost(newest);
         timer = firstUnacked == nextNumber ? Long.MAX_VALUE : now + timeout;
     }
