@@ -45,7 +45,8 @@ final class RangeLocks {
         }
 
         private boolean conflicts(long otherFrom, long otherTo, boolean otherExclusive) {
-            return from < otherTo && otherFrom < to && (exclusive || otherExclusive);
+            boolean overlap = Math.max(from, otherFrom) < Math.min(to, otherTo); // never of an empty range
+            return overlap && (exclusive || otherExclusive);
         }
 
         private String describe() {

@@ -1,5 +1,6 @@
 package org.rdmasockets.endpoint;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -61,7 +62,7 @@ abstract class EndpointRegionContract extends EndpointContract {
     }
 
     @Test
-    void bytesAreCopiedIntoARegionUntilItIsClosed() throws Exception {
+    void bytesAreCopiedIntoARegionAndOutOfItUntilItIsClosed() throws Exception {
         RdmaEndpoint endpoint = connect().client();
         LocalRegion region = endpoint.allocate(100);
         LocalRegion part = region.slice(10, 20);
@@ -74,13 +75,25 @@ abstract class EndpointRegionContract extends EndpointContract {
         assertThrows(IndexOutOfBoundsException.class, () -> part.put(18, bytes, 3));
         assertThrows(IndexOutOfBoundsException.class, () -> part.put(-1, bytes, 3));
         assertThrows(IndexOutOfBoundsException.class, () -> part.put(0, bytes, 5));
+        assertThrows(IndexOutOfBoundsException.class, () -> part.get(18, bytes, 0, 3));
+        assertThrows(IndexOutOfBoundsException.class, () -> part.get(0, bytes, 2, 3));
+        assertThrows(IndexOutOfBoundsException.class, () -> part.get(0, bytes, -1, 2));
         RangeLocks.Hold sent = part.hold(false, "send");
         assertThrows(RegionBusyException.class, () -> region.put(29, bytes, 1));
         region.put(30, bytes, 4);
+        region.put(20, bytes, 0);
+        byte[] got = new byte[4];
+        part.get(17, got, 1, 3);
+        assertArrayEquals(new byte[] {0, 1, 2, 3}, got);
         sent.release();
+        RangeLocks.Hold read = part.hold(true, "read");
+        assertThrows(RegionBusyException.class, () -> region.get(29, bytes, 0, 1));
+        region.get(20, bytes, 0, 0);
+        read.release();
         part.put(0, bytes, 4);
         region.close();
         assertThrows(IllegalStateException.class, () -> part.put(0, bytes, 4));
+        assertThrows(IllegalStateException.class, () -> part.get(0, bytes, 0, 4));
     }
 
     /** ibverbs-rs: bounds and overflow of remote regions. */

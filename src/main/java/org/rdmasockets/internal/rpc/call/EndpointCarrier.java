@@ -17,6 +17,7 @@ import org.rdmasockets.endpoint.RdmaEndpointBuilder;
 import org.rdmasockets.endpoint.RdmaEndpointServer;
 import org.rdmasockets.internal.lock.CallerLock;
 import org.rdmasockets.internal.lock.LibraryThreads;
+import org.rdmasockets.internal.lock.NanoTimes;
 
 /**
  * Frames in messages of an endpoint. A short frame is copied into one of a few slots, which are used in turn: a sender
@@ -30,7 +31,6 @@ public final class EndpointCarrier implements Carrier {
     private static final int FIRST_BYTES = 256;
     /** A longer message is not taken to an array of its own before it is known what it is. */
     private static final int MOST_ARRAY_BYTES = 64 << 10;
-    private static final Duration FOR_EVER = Duration.ofNanos(Long.MAX_VALUE);
     private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
     /** How long a peer may take nothing before it is given up. */
     static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -295,6 +295,10 @@ public final class EndpointCarrier implements Carrier {
                 : Math.clamp(deadlineNanos - System.nanoTime(), 0, STALL_NANOS);
     }
 
+    private static Duration left(long deadlineNanos) {
+        return Duration.ofNanos(NanoTimes.remaining(deadlineNanos));
+    }
+
     private static boolean isOver(long deadlineNanos) {
         return deadlineNanos != Long.MAX_VALUE && deadlineNanos - System.nanoTime() <= 0;
     }
@@ -392,10 +396,8 @@ public final class EndpointCarrier implements Carrier {
                 throw new SocketTimeoutException("only parts of a message have come in time");
             }
             try {
-                Duration left = deadlineNanos == Long.MAX_VALUE ? FOR_EVER
-                        : Duration.ofNanos(Math.max(0, deadlineNanos - System.nanoTime()));
-                byte[] message = endpoint.receiveArray(MOST_ARRAY_BYTES, left);
-                next = message == null ? firstOfLong(left) : firstOf(message);
+                byte[] message = endpoint.receiveArray(MOST_ARRAY_BYTES, left(deadlineNanos));
+                next = message == null ? firstOfLong(left(deadlineNanos)) : firstOf(message);
             } catch (IllegalStateException e) {
                 throw new IOException("the connection is closed", e);
             }

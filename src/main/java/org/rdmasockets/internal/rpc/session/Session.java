@@ -294,7 +294,7 @@ final class Session {
             finArrived = true;
             return;
         }
-        if (finArrived || first != pieces.isEmpty() || assembled + piece.length > maxMessage
+        if (finArrived || first != pieces.isEmpty() || piece.length > maxMessage - assembled
                 || piece.length == 0 && !(first && last)) {
             fail("the peer has broken the protocol of sessions: a piece of " + piece.length + " bytes, flags " + what
                     + ", after " + assembled + " of a message of at most " + maxMessage);
@@ -357,8 +357,10 @@ final class Session {
         }
         measure(packet.echoMicros, now);
         backoff = 0;
-        congestion += congestion < threshold ? came : came / congestion;
-        congestion = Math.min(congestion, WINDOW);
+        if (inFlight + came >= (int) congestion) { // else it was not the congestion window that bounded what was sent
+            congestion += congestion < threshold ? came : came / congestion;
+            congestion = Math.min(congestion, WINDOW);
+        }
         findLost(newest);
         timer = firstUnacked == nextNumber ? Long.MAX_VALUE : now + timeout;
     }

@@ -125,7 +125,7 @@ public final class SessionHub {
             socket.setOption(DatagramWays.NEVER_WAITS, true); // senders have the lock of all sessions
         }
         this.server = server;
-        this.maxMessage = maxMessage + Frame.MAX_OVERHEAD;
+        this.maxMessage = (int) Math.min(Integer.MAX_VALUE, (long) maxMessage + Frame.MAX_OVERHEAD);
         this.maxHeld = maxHeld;
         listening = server;
         shares = server ? new Shares<>(MAX_SESSIONS, MAX_UNCONFIRMED) : null;
@@ -358,7 +358,6 @@ public final class SessionHub {
                 }
                 one.session.fail("no program has the server's port " + one.address + " any more");
                 one.pump(System.nanoTime());
-                one.signal();
             } finally {
                 lock.unlock();
             }
@@ -471,7 +470,8 @@ public final class SessionHub {
             }
             return;
         }
-        if (in.kind == Packet.DATA && held >= maxHeld && carrier != oldest(now) && !carrier.session.isNextWhole(in)) {
+        if (in.kind == Packet.DATA && held >= maxHeld && oldest(now) != null && carrier != oldest
+                && !carrier.session.isNextWhole(in)) {
             dropped++;
             in.kind = Packet.ACK; // its acknowledgements of packets the other way count
         }
@@ -486,7 +486,6 @@ public final class SessionHub {
         }
         carrier.account(now);
         carrier.pump(now);
-        carrier.signal();
     }
 
     private void confirm(SessionCarrier carrier) {
@@ -513,7 +512,6 @@ public final class SessionHub {
             found.session.fail("a message was not whole in time, and others need the room");
             found.account(now);
             found.pump(now);
-            found.signal();
             oldest = null;
         }
     }
@@ -680,7 +678,6 @@ public final class SessionHub {
             one.isSoon = false;
             if (one.deadline() <= now) {
                 one.pump(now);
-                one.signal();
             }
             enter(one, now + SOON_NANOS);
         }
@@ -860,15 +857,15 @@ public final class SessionHub {
             return false;
         }
 
-        /** Counts what has arrived and was not taken; lock held. */
+        /** Counts what has arrived and was not taken, until it cannot be taken any more; lock held. */
         private void account(long now) {
             long before = holds;
-            holds = session.heldBytes();
+            holds = gone && closing ? 0 : session.heldBytes();
             held += holds - before;
             if (before == 0 || progress != session.progress()) {
                 progress = session.progress();
                 heldSince = now;
-            } else if (holds > 0) {
+            } else if (holds > 0 && !gone) {
                 return;
             }
             if (oldest == this) {
@@ -876,8 +873,17 @@ public final class SessionHub {
             }
         }
 
-        /** Sends what is due; lock held. */
+        /** Sends what is due, and wakes threads whose wait has an end, also if an Error keeps it; lock held. */
         private void pump(long now) {
+            try {
+                sendDue(now);
+            } finally {
+                signal();
+            }
+        }
+
+        /** Likewise, and wakes none. */
+        private void sendDue(long now) {
             boolean looks = !server && !gone && ask(now);
             while (session.next(out, now)) {
                 try {
@@ -893,13 +899,13 @@ public final class SessionHub {
             boolean over = session.failure() != null || endsAt != Long.MAX_VALUE && !(confirmed && !closing)
                     && (endsAt - now <= 0 || closing && session.isSettled());
             if (over && sessions.remove(session.own) != null) {
+                gone = true;
                 if (origin != null) {
                     origins.remove(origin);
                     shares.remove(part, this);
                 }
                 session.fail(closing ? "this end is closed" : "no client has confirmed it");
                 account(now);
-                gone = true;
                 closeIfUnused();
             } else {
                 if (confirmed && !closing) {
@@ -998,13 +1004,13 @@ public final class SessionHub {
                 session.expire(now); // before it has the message: then the peer never sees that
                 ensureOpen();
                 session.send(message);
-                pump(now);
+                sendDue(now);
             } catch (Error e) {
                 session.fail("an error kept a message from being sent"); // half of it may be
                 throw e;
             } finally {
                 try {
-                    signal(); // the next one, if there is room still
+                    signal(); // the next sender, if there is room still
                 } finally {
                     lock.unlock();
                 }
@@ -1118,7 +1124,7 @@ public final class SessionHub {
                 closing = true;
                 session.end();
                 pump(now);
-                signal();
+                account(now);
                 ended = true; // else a second close goes on
             }
         }

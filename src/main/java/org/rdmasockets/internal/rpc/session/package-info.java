@@ -13,9 +13,9 @@
  * <p>Packets are numbered. Each says what has come: all below a number, and which of the 64 after it. A packet is sent
  * again once one has come that was sent three transmissions later, or by a timer of RFC 6298. The receiver says how
  * many more it takes, as a number beyond which nothing may be sent, so that a lost word does no harm. A congestion
- * window halves at a loss and begins anew after a timeout, as RFC 9002 has it.
+ * window halves at a loss, begins anew after a timeout and grows only while it is full, as RFC 9002 has it.
  *
- * <p>Everything is bounded: 64 packets on their way, 64 that wait for one before them, one message that is not whole,
- * and untaken messages up to a limit.
+ * <p>Everything is bounded: 64 packets on their way, of 192 KiB together, 64 that wait for one before them, one message
+ * that is not whole, and untaken messages up to a limit.
  */
 package org.rdmasockets.internal.rpc.session;

@@ -36,6 +36,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.rdmasockets.RdmaDatagramSocket;
 import org.rdmasockets.Transport;
 import org.rdmasockets.contract.Await;
@@ -702,15 +704,134 @@ class SessionHubTest {
         }
     }
 
-    private void confirm(DatagramSocket from, InetSocketAddress server, long client) throws IOException {
+    /** Gives the server's number of a session that is confirmed. */
+    private long confirm(DatagramSocket from, InetSocketAddress server, long client) throws IOException {
         long session = halfOpen(from, server, client);
-        packet.kind = Packet.PING;
+        to(session, client, Packet.PING);
+        send(from, server, new byte[0]);
+        return session;
+    }
+
+    private void sendPiece(DatagramSocket from, InetSocketAddress server, long client, long session, int number,
+            int flags) throws IOException {
+        to(session, client, Packet.DATA);
+        packet.number = number;
+        packet.flags = flags;
+        send(from, server, new byte[PIECE]);
+    }
+
+    private void to(long session, long client, int kind) {
+        packet.kind = kind;
         packet.receiver = session;
         packet.sender = client;
         packet.acknowledged = 0;
         packet.selective = 0;
         packet.room = Session.WINDOW;
-        send(from, server, new byte[0]);
+    }
+
+    /** The hub finds no memory for the packet that acknowledges it. */
+    @Test
+    void anErrorOutOfAnAcknowledgementKeepsNoMessageFromItsReader() throws Exception {
+        AtomicBoolean fails = new AtomicBoolean();
+        SessionHub.SessionListener listener = SessionHub.listen(new DatagramSocket(0,
+                InetAddress.getLoopbackAddress()) {
+            @Override
+            public void send(DatagramPacket packet) throws IOException {
+                if (fails.get()) {
+                    throw new OutOfMemoryError("of a test");
+                }
+                super.send(packet);
+            }
+        }, MAX_MESSAGE, Long.MAX_VALUE);
+        try (DatagramSocket client = socket(0)) {
+            long session = confirm(client, listener.localAddress(), 1);
+            CompletableFuture<IOException> end = new CompletableFuture<>();
+            Carrier carrier = listener.accept();
+            Thread reader = Thread.ofVirtual().start(() -> end.complete(assertThrows(IOException.class,
+                    () -> carrier.receive(Long.MAX_VALUE))));
+            Await.until("a reader that waits", () -> reader.getState() == Thread.State.WAITING);
+            fails.set(true);
+            sendPiece(client, listener.localAddress(), 1, session, 1, Packet.LAST);
+            sendPiece(client, listener.localAddress(), 1, session, 0, Packet.FIRST);
+            end.get(20, TimeUnit.SECONDS); // zeros are no frame
+            fails.set(false);
+            carrier.close();
+        } finally {
+            listener.close();
+        }
+    }
+
+    /** It ends after its close, or is closed after its end. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatNobodyHasTakenOfASessionThatIsOverHoldsNothing(boolean endsFirst) throws Exception {
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, Long.MAX_VALUE);
+        try (DatagramSocket client = socket(0)) {
+            long session = confirm(client, listener.localAddress(), 1);
+            Carrier carrier = listener.accept();
+            sendPiece(client, listener.localAddress(), 1, session, 0, Packet.FIRST | Packet.LAST);
+            Await.until("a message", () -> listener.heldBytes() > PIECE);
+            if (endsFirst) {
+                to(session, 1, Packet.RESET);
+                send(client, listener.localAddress(), new byte[0]);
+                Await.until("its end", () -> listener.sessions() == 0);
+                assertTrue(listener.heldBytes() > PIECE, "the message may still be taken");
+            }
+            carrier.close();
+            listener.serve(System.nanoTime() + TimeUnit.SECONDS.toNanos(3));
+            assertEquals(0, listener.sessions());
+            assertEquals(0, listener.heldBytes());
+        } finally {
+            listener.close();
+        }
+    }
+
+    /** Its message may still be taken. */
+    @Test
+    void theOldestSessionDoesNotGoBeforeOthersOnceItIsOver() throws Exception {
+        SessionHub.SessionListener listener = SessionHub.listen(socket(0), MAX_MESSAGE, PIECE);
+        InetSocketAddress server = listener.localAddress();
+        try (DatagramSocket client = socket(0)) {
+            long oldest = confirm(client, server, 1);
+            long next = confirm(client, server, 2);
+            Carrier first = listener.accept();
+            Carrier second = listener.accept();
+            sendPiece(client, server, 1, oldest, 0, Packet.FIRST | Packet.LAST);
+            Await.until("a message", () -> listener.heldBytes() > PIECE);
+            long before = listener.dropped();
+            sendPiece(client, server, 2, next, 0, Packet.FIRST);
+            Await.until("another has to wait", () -> listener.dropped() > before);
+            to(oldest, 1, Packet.RESET);
+            send(client, server, new byte[0]);
+            Await.until("the end of the oldest", () -> listener.sessions() == 1);
+            sendPiece(client, server, 2, next, 0, Packet.FIRST | Packet.LAST);
+            sendPiece(client, server, 2, next, 1, Packet.FIRST);
+            sendPiece(client, server, 2, next, 2, Packet.LAST);
+            Await.until("a short message and a long one", () -> listener.heldBytes() > 4 * PIECE);
+            for (int i = 0; i < 3; i++) {
+                if (i == 2) { // no session holds anything now, but for the one that is over
+                    sendPiece(client, server, 2, next, 3, Packet.FIRST);
+                    sendPiece(client, server, 2, next, 4, Packet.LAST);
+                }
+                IOException end = assertThrows(IOException.class, () -> second.receive(System.nanoTime() + LIMIT / 6));
+                assertFalse(end instanceof SocketTimeoutException, "it is no frame, but it has come: " + end);
+            }
+            first.close();
+            second.close();
+        } finally {
+            listener.close();
+        }
+    }
+
+    @Test
+    void theLongestMessageOfAllIsNoBound() throws Exception {
+        try (RpcServer server = RpcServer.builder().maxMessage(Integer.MAX_VALUE).unary("echo",
+                (request, call) -> request).datagrams(DatagramSocket::new).listen(new InetSocketAddress(
+                        InetAddress.getLoopbackAddress(), 0));
+                RpcClient client = RpcClient.builder().maxMessage(Integer.MAX_VALUE).datagrams(DatagramSocket::new)
+                        .connect(server.localAddress())) {
+            assertArrayEquals(new byte[PIECES * PIECE], client.call("echo", new byte[PIECES * PIECE]));
+        }
     }
 
     @Test

@@ -1,6 +1,7 @@
 package org.rdmasockets.internal.rpc.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import org.junit.jupiter.api.Test;
@@ -56,5 +57,35 @@ class SessionRoomTest {
             session.receive(packet, round);
         }
         assertEquals(expected, most);
+    }
+
+    /** Also where something else bounded them before: the congestion window has not grown meanwhile. */
+    @ParameterizedTest
+    @CsvSource({PAYLOAD + ", 33", Packet.MOST_PAYLOAD + ", 10"})
+    void aLossHalvesWhatIsOnItsWay(int payload, int most) {
+        Session session = new Session(1, 2, payload, 1 << 24, 1 << 24, 0);
+        session.send(new byte[8_000_000]);
+        Packet packet = new Packet();
+        packet.kind = Packet.ACK;
+        packet.room = Session.WINDOW;
+        ByteBuffer buffer = ByteBuffer.allocate(Packet.HEADER_BYTES + payload);
+        long sent = 0;
+        for (int round = 0; round < 20; round++) {
+            packet.acknowledged = sent;
+            session.receive(packet, round);
+            while (session.next(buffer, round)) {
+                sent++;
+            }
+        }
+        packet.selective = 0b111; // the first one is lost
+        session.receive(packet, 20);
+        packet.acknowledged = sent;
+        packet.selective = 0;
+        session.receive(packet, 21);
+        int further = 0;
+        while (session.next(buffer, 21)) {
+            further++;
+        }
+        assertTrue(further <= most, further + " packets");
     }
 }
