@@ -70,6 +70,7 @@ final class Session {
     private long recovery;
     /** Packets that were sent and neither came nor count as lost. */
     private int inFlight;
+    private long takenAt;
     /** The round trip and how it varies, smoothed (RFC 6298); the timer's length from them, and its doublings since. */
     private long smoothed;
     private long variation;
@@ -124,6 +125,7 @@ final class Session {
         this.maxWaitingBytes = maxWaitingBytes;
         heardAt = now;
         askedAt = now;
+        takenAt = now;
     }
 
     /** Why this is over; null while it is not. */
@@ -151,6 +153,11 @@ final class Session {
     /** Bytes of messages that have not been acknowledged. */
     long queuedBytes() {
         return queuedBytes;
+    }
+
+    /** When the peer was last heard to have more. */
+    long takenAt() {
+        return takenAt;
     }
 
     /** Untaken bytes that have arrived, of whole messages and others. */
@@ -355,6 +362,7 @@ final class Session {
         if (came == 0) {
             return;
         }
+        takenAt = now;
         measure(packet.echoMicros, now);
         backoff = 0;
         if (inFlight + came >= (int) congestion) { // else it was not the congestion window that bounded what was sent

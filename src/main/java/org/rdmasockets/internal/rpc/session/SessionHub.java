@@ -1018,15 +1018,20 @@ public final class SessionHub {
         }
 
         private void awaitRoom(long deadlineNanos) throws IOException {
-            long stall = Long.MAX_VALUE;
+            long taken = System.nanoTime(); // or this began
             while (session.queuedBytes() > QUEUED_BYTES && session.failure() == null && !closing) {
-                stall = stall == Long.MAX_VALUE ? System.nanoTime() + STALL_NANOS : stall;
+                taken = session.takenAt() - taken > 0 ? session.takenAt() : taken;
+                long stall = taken + STALL_NANOS;
                 boolean own = deadlineNanos != Long.MAX_VALUE && deadlineNanos - stall < 0;
                 try {
                     await(writable, own ? deadlineNanos : stall);
                 } catch (SocketTimeoutException e) {
-                    throw own ? e : new IOException("the peer has taken nothing for "
-                            + TimeUnit.NANOSECONDS.toSeconds(STALL_NANOS) + " s", e);
+                    if (own) {
+                        throw e;
+                    } else if (session.takenAt() - taken <= 0) {
+                        throw new IOException("the peer has taken nothing for "
+                                + TimeUnit.NANOSECONDS.toSeconds(STALL_NANOS) + " s", e);
+                    }
                 }
             }
         }
