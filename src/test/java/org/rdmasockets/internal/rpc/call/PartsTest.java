@@ -521,15 +521,16 @@ class PartsTest {
     void partsThatComeKeepNoReceiverBeyondItsTime(Way way) throws Exception {
         try (Carrier.Listener listener = way.listen(); Carrier sender = way.dial(listener.localAddress())) {
             sender.send(message(1, 1), Long.MAX_VALUE); // a session begins so
-            Carrier receiver = listener.accept();
-            Counting connection = new Counting(receiver);
-            receiver.receive(soon());
-            sendAll(sender, first(1, 1, 2 * PART_BYTES), part(1, 1, 2 * PART_BYTES, 0, new byte[PART_BYTES]),
-                    behind(1, 1));
-            long now = System.nanoTime();
-            assertThrows(SocketTimeoutException.class, () -> receiver.receive(now));
-            assertEquals(2 * PART_BYTES, receiver.receive(soon()).message.length);
-            assertEquals(0, connection.held.get());
+            try (Carrier receiver = listener.accept()) {
+                Counting connection = new Counting(receiver);
+                receiver.receive(soon());
+                sendAll(sender, first(1, 1, 2 * PART_BYTES), part(1, 1, 2 * PART_BYTES, 0, new byte[PART_BYTES]),
+                        behind(1, 1));
+                long now = System.nanoTime();
+                assertThrows(SocketTimeoutException.class, () -> receiver.receive(now));
+                assertEquals(2 * PART_BYTES, receiver.receive(soon()).message.length);
+                assertEquals(0, connection.held.get());
+            }
         }
     }
 
