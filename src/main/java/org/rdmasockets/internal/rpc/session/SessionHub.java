@@ -782,6 +782,8 @@ public final class SessionHub {
         private final Origin origin;
         private final Condition readable = lock.newCondition();
         private final Condition writable = lock.newCondition();
+        /** Threads that wait for it. */
+        private int waiting;
         /** Its part of the server's room, null at a client. */
         private Shares.AddressPart<SessionCarrier> part;
         private boolean confirmed;
@@ -1019,20 +1021,27 @@ public final class SessionHub {
 
         private void awaitRoom(long deadlineNanos) throws IOException {
             long taken = System.nanoTime(); // or this began
-            while (session.queuedBytes() > QUEUED_BYTES && session.failure() == null && !closing) {
-                taken = session.takenAt() - taken > 0 ? session.takenAt() : taken;
-                long stall = taken + STALL_NANOS;
-                boolean own = deadlineNanos != Long.MAX_VALUE && deadlineNanos - stall < 0;
-                try {
-                    await(writable, own ? deadlineNanos : stall);
-                } catch (SocketTimeoutException e) {
-                    if (own) {
-                        throw e;
-                    } else if (session.takenAt() - taken <= 0) {
-                        throw new IOException("the peer has taken nothing for "
-                                + TimeUnit.NANOSECONDS.toSeconds(STALL_NANOS) + " s", e);
+            boolean behind = waiting > 0; // those that wait go first: one has been signalled if there is room
+            waiting++;
+            try {
+                while ((behind || session.queuedBytes() > QUEUED_BYTES) && session.failure() == null && !closing) {
+                    taken = session.takenAt() - taken > 0 ? session.takenAt() : taken;
+                    long stall = taken + STALL_NANOS;
+                    boolean own = deadlineNanos != Long.MAX_VALUE && deadlineNanos - stall < 0;
+                    try {
+                        await(writable, own ? deadlineNanos : stall);
+                        behind = false;
+                    } catch (SocketTimeoutException e) {
+                        if (own) {
+                            throw e;
+                        } else if (session.takenAt() - taken <= 0) {
+                            throw new IOException("the peer has taken nothing for "
+                                    + TimeUnit.NANOSECONDS.toSeconds(STALL_NANOS) + " s", e);
+                        }
                     }
                 }
+            } finally {
+                waiting--;
             }
         }
 
