@@ -39,30 +39,11 @@ public final class DatagramWays implements AutoCloseable {
     public static final int NEAR_BYTES = DatagramPorts.MAX_BYTES;
 
     /** For the library's own sockets, which send with a lock held: no send waits for a receiver's room. */
-    public static final SocketOption<Boolean> NEVER_WAITS = new SocketOption<>() {
-        @Override
-        public String name() {
-            return "NEVER_WAITS";
-        }
-
-        @Override
-        public Class<Boolean> type() {
-            return Boolean.class;
-        }
-    };
-
+    public static final SocketOption<Boolean> NEVER_WAITS = new Own<>("NEVER_WAITS", Boolean.class);
     /** Likewise: the name of the transport over which the last datagram went. */
-    public static final SocketOption<String> SENT_OVER = new SocketOption<>() {
-        @Override
-        public String name() {
-            return "SENT_OVER";
-        }
+    public static final SocketOption<String> SENT_OVER = new Own<>("SENT_OVER", String.class);
 
-        @Override
-        public Class<String> type() {
-            return String.class;
-        }
-    };
+    private record Own<T>(String name, Class<T> type) implements SocketOption<T> {}
 
     private final Policy policy = Policy.current();
     private final InetSocketAddress local;
