@@ -437,53 +437,64 @@ class PartsTest {
         abstract RpcClient connect(InetSocketAddress to) throws IOException;
     }
 
+    /** Two ends of which one sends messages in parts, and the other counts them. */
+    private static final class Ends implements AutoCloseable {
+        private final Carrier.Listener listener;
+        private final Carrier sender;
+        private final Carrier receiver;
+        private final Counting connection;
+
+        Ends(Way way) throws IOException {
+            listener = way.listen();
+            sender = way.dial(listener.localAddress());
+            sender.useParts(true, null);
+            sender.send(message(2, 1), Long.MAX_VALUE); // a session begins so
+            receiver = listener.accept();
+            connection = new Counting(receiver);
+            assertEquals(2, receiver.receive(soon()).call);
+        }
+
+        @Override
+        public void close() {
+            receiver.close();
+            sender.close();
+            listener.close();
+        }
+    }
+
     /** Over a session a short message waits for room as a long one does, and then goes between its parts. */
     @Test
     void overASessionAShortMessageGoesBetweenThePartsOfALongOne() throws Exception {
-        try (Carrier.Listener listener = Way.SESSION.listen();
-                Carrier sender = Way.SESSION.dial(listener.localAddress())) {
-            sender.useParts(true, null);
-            sender.send(message(2, 1), Long.MAX_VALUE);
-            try (Carrier receiver = listener.accept()) {
-                Counting connection = new Counting(receiver);
-                assertEquals(2, receiver.receive(soon()).call);
-                Call<Void> longOne = Call.run(ThreadKind.PLATFORM, "long",
-                        () -> sender.send(message(1, LONG_BYTES), Long.MAX_VALUE)).awaitBlocked();
-                Call<Void> shortOne = Call.run(ThreadKind.PLATFORM, "short",
-                        () -> sender.send(message(3, 64), Long.MAX_VALUE)).awaitBlocked();
-                assertEquals(3, receiver.receive(soon()).call);
-                assertArrayEquals(message(1, LONG_BYTES).message, receiver.receive(soon()).message);
-                longOne.result();
-                shortOne.result();
-                assertEquals(0, connection.held.get());
-            }
+        try (Ends ends = new Ends(Way.SESSION)) {
+            Call<Void> longOne = Call.run(ThreadKind.PLATFORM, "long",
+                    () -> ends.sender.send(message(1, LONG_BYTES), Long.MAX_VALUE)).awaitBlocked();
+            Call<Void> shortOne = Call.run(ThreadKind.PLATFORM, "short",
+                    () -> ends.sender.send(message(3, 64), Long.MAX_VALUE)).awaitBlocked();
+            assertEquals(3, ends.receiver.receive(soon()).call);
+            assertArrayEquals(message(1, LONG_BYTES).message, ends.receiver.receive(soon()).message);
+            longOne.result();
+            shortOne.result();
+            assertEquals(0, ends.connection.held.get());
         }
     }
 
     /** Parts that it has sent before would stay at the peer if it began anew, until the end of the call or longer. */
     @Test
     void overASessionASenderThatIsInterruptedGoesOnWhereItWas() throws Exception {
-        try (Carrier.Listener listener = Way.SESSION.listen();
-                Carrier sender = Way.SESSION.dial(listener.localAddress())) {
-            sender.useParts(true, null);
-            sender.send(message(2, 1), Long.MAX_VALUE);
-            try (Carrier receiver = listener.accept()) {
-                Counting connection = new Counting(receiver);
-                assertEquals(2, receiver.receive(soon()).call);
-                Frame frame = new Frame(Frame.MESSAGE, 0, 1, message(1, LONG_BYTES).message);
-                CompletableFuture<Void> again = new CompletableFuture<>();
-                Call<Void> send = Call.run(ThreadKind.PLATFORM, "send", () -> {
-                    assertThrows(InterruptedIOException.class, () -> sender.send(frame, Long.MAX_VALUE));
-                    assertTrue(Thread.interrupted());
-                    again.complete(null);
-                    sender.send(frame, Long.MAX_VALUE);
-                }).awaitBlocked();
-                send.interrupt();
-                again.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
-                assertArrayEquals(frame.message, receiver.receive(soon()).message);
-                send.result();
-                assertEquals(0, connection.held.get());
-            }
+        try (Ends ends = new Ends(Way.SESSION)) {
+            Frame frame = new Frame(Frame.MESSAGE, 0, 1, message(1, LONG_BYTES).message);
+            CompletableFuture<Void> again = new CompletableFuture<>();
+            Call<Void> send = Call.run(ThreadKind.PLATFORM, "send", () -> {
+                assertThrows(InterruptedIOException.class, () -> ends.sender.send(frame, Long.MAX_VALUE));
+                assertTrue(Thread.interrupted());
+                again.complete(null);
+                ends.sender.send(frame, Long.MAX_VALUE);
+            }).awaitBlocked();
+            send.interrupt();
+            again.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+            assertArrayEquals(frame.message, ends.receiver.receive(soon()).message);
+            send.result();
+            assertEquals(0, ends.connection.held.get());
         }
     }
 
@@ -491,26 +502,20 @@ class PartsTest {
     @ParameterizedTest
     @EnumSource
     void eightLongMessagesTakeTurns(Way way) throws Exception {
-        try (Carrier.Listener listener = way.listen(); Carrier sender = way.dial(listener.localAddress())) {
-            sender.useParts(true, null);
-            sender.send(message(1, 1), Long.MAX_VALUE);
-            try (Carrier receiver = listener.accept()) {
-                Counting connection = new Counting(receiver);
-                receiver.receive(soon());
-                List<Call<Void>> sends = new ArrayList<>();
-                for (int i = 0; i < 20; i++) {
-                    Frame frame = message(i + 2, LONG_BYTES);
-                    sends.add(Call.run(ThreadKind.VIRTUAL, "send", () -> sender.send(frame, Long.MAX_VALUE))
-                            .awaitBlocked());
-                }
-                for (int i = 0; i < sends.size(); i++) {
-                    assertEquals(LONG_BYTES, receiver.receive(soon()).message.length);
-                    long held = connection.held.get();
-                    assertTrue(held <= 8 * (LONG_BYTES + 256L), held + " bytes of messages that are not whole");
-                }
-                for (Call<Void> send : sends) {
-                    send.result();
-                }
+        try (Ends ends = new Ends(way)) {
+            List<Call<Void>> sends = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                Frame frame = message(i + 2, LONG_BYTES);
+                sends.add(Call.run(ThreadKind.VIRTUAL, "send", () -> ends.sender.send(frame, Long.MAX_VALUE))
+                        .awaitBlocked());
+            }
+            for (int i = 0; i < sends.size(); i++) {
+                assertEquals(LONG_BYTES, ends.receiver.receive(soon()).message.length);
+                long held = ends.connection.held.get();
+                assertTrue(held <= 8 * (LONG_BYTES + 256L), held + " bytes of messages that are not whole");
+            }
+            for (Call<Void> send : sends) {
+                send.result();
             }
         }
     }
@@ -519,18 +524,13 @@ class PartsTest {
     @ParameterizedTest
     @EnumSource
     void partsThatComeKeepNoReceiverBeyondItsTime(Way way) throws Exception {
-        try (Carrier.Listener listener = way.listen(); Carrier sender = way.dial(listener.localAddress())) {
-            sender.send(message(1, 1), Long.MAX_VALUE); // a session begins so
-            try (Carrier receiver = listener.accept()) {
-                Counting connection = new Counting(receiver);
-                receiver.receive(soon());
-                sendAll(sender, first(1, 1, 2 * PART_BYTES), part(1, 1, 2 * PART_BYTES, 0, new byte[PART_BYTES]),
-                        behind(1, 1));
-                long now = System.nanoTime();
-                assertThrows(SocketTimeoutException.class, () -> receiver.receive(now));
-                assertEquals(2 * PART_BYTES, receiver.receive(soon()).message.length);
-                assertEquals(0, connection.held.get());
-            }
+        try (Ends ends = new Ends(way)) {
+            sendAll(ends.sender, first(1, 1, 2 * PART_BYTES), part(1, 1, 2 * PART_BYTES, 0, new byte[PART_BYTES]),
+                    behind(1, 1));
+            long now = System.nanoTime();
+            assertThrows(SocketTimeoutException.class, () -> ends.receiver.receive(now));
+            assertEquals(2 * PART_BYTES, ends.receiver.receive(soon()).message.length);
+            assertEquals(0, ends.connection.held.get());
         }
     }
 

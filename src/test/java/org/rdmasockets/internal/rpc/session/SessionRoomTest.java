@@ -42,16 +42,11 @@ class SessionRoomTest {
         for (int i = 0; i < 8_000_000 / messageBytes; i++) {
             session.send(new byte[messageBytes]);
         }
-        Packet packet = new Packet();
-        packet.kind = Packet.ACK;
-        packet.room = Session.WINDOW;
+        Packet packet = acknowledgement();
         ByteBuffer buffer = ByteBuffer.allocate(Packet.HEADER_BYTES + payload);
         int most = 0;
         for (int round = 0; round < 20; round++) {
-            int sent = 0;
-            while (session.next(buffer, round)) {
-                sent++;
-            }
+            int sent = send(session, buffer, round);
             most = Math.max(most, sent);
             packet.acknowledged += sent;
             session.receive(packet, round);
@@ -65,27 +60,36 @@ class SessionRoomTest {
     void aLossHalvesWhatIsOnItsWay(int payload, int most) {
         Session session = new Session(1, 2, payload, 1 << 24, 1 << 24, 0);
         session.send(new byte[8_000_000]);
-        Packet packet = new Packet();
-        packet.kind = Packet.ACK;
-        packet.room = Session.WINDOW;
+        Packet packet = acknowledgement();
         ByteBuffer buffer = ByteBuffer.allocate(Packet.HEADER_BYTES + payload);
         long sent = 0;
         for (int round = 0; round < 20; round++) {
             packet.acknowledged = sent;
             session.receive(packet, round);
-            while (session.next(buffer, round)) {
-                sent++;
-            }
+            sent += send(session, buffer, round);
         }
         packet.selective = 0b111; // the first one is lost
         session.receive(packet, 20);
         packet.acknowledged = sent;
         packet.selective = 0;
         session.receive(packet, 21);
-        int further = 0;
-        while (session.next(buffer, 21)) {
-            further++;
-        }
+        int further = send(session, buffer, 21);
         assertTrue(further <= most, further + " packets");
+    }
+
+    private static Packet acknowledgement() {
+        Packet packet = new Packet();
+        packet.kind = Packet.ACK;
+        packet.room = Session.WINDOW;
+        return packet;
+    }
+
+    /** Sends what may go, and counts it. */
+    private static int send(Session session, ByteBuffer buffer, long now) {
+        int sent = 0;
+        while (session.next(buffer, now)) {
+            sent++;
+        }
+        return sent;
     }
 }
