@@ -65,7 +65,9 @@ final class RawReceives implements Receives {
 
     @Override
     public void flushed(int index) {
-        take(index);
+        if (posted[index] != null) { // else it completes a second time
+            take(index);
+        }
     }
 
     @Override

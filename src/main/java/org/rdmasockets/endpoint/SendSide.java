@@ -299,16 +299,20 @@ final class SendSide {
         };
     }
 
-    /** The request of a slot has completed, {@code well} if it did what it should. */
+    /**
+     * The request of a slot has completed, {@code well} if it did what it should. A second completion of a request
+     * counts for nothing: soft-iWARP may flush a read that has failed already.
+     */
     void completed(int index, boolean well) {
         Operation user = users[index];
+        if (user == null) {
+            return;
+        }
         users[index] = null;
         free[freeCount++] = index;
-        if (user != null) {
-            user.completed(slots[index], well);
-            if (!well && link.obstacle() != null) {
-                user.abandon(link.obstacle());
-            }
+        user.completed(slots[index], well);
+        if (!well && link.obstacle() != null) {
+            user.abandon(link.obstacle());
         }
     }
 

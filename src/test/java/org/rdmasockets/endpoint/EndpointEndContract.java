@@ -54,6 +54,23 @@ abstract class EndpointEndContract extends EndpointContract {
     }
 
     @Test
+    void aRequestThatADeviceCompletesTwiceCountsOnce() throws Exception {
+        Pair pair = connect();
+        EndpointProtocol link = pair.client().link;
+        pair.client().send(filled(pair.client(), 10, 1));
+        assertArrayEquals(random(10, 1), pair.server().receiveArray(100, PATIENCE));
+        Await.until("the send has completed", () -> link.compute(unused -> !link.sends.isBusy()));
+        link.compute(unused -> {
+            for (int i = 0; i < 200; i++) {
+                link.sends.completed(0, false);
+            }
+            return null;
+        });
+        pair.client().send(filled(pair.client(), 10, 2));
+        assertArrayEquals(random(10, 2), pair.server().receiveArray(100, PATIENCE));
+    }
+
+    @Test
     void closingWakesEverybodyHere() throws Exception {
         Pair pair = connect();
         List<Call<Object>> calls = allWaiting(pair.client());
