@@ -367,23 +367,13 @@ public final class EndpointCarrier implements Carrier {
         }
     }
 
+    /** The message has begun, and has to become whole. */
     private boolean isSent(long deadlineNanos) throws IOException {
-        boolean interrupted = false;
         try {
-            while (true) {
-                try {
-                    await(longPending, deadlineNanos);
-                    return true;
-                } catch (SocketTimeoutException e) {
-                    return false;
-                } catch (InterruptedIOException e) {
-                    interrupted |= Thread.interrupted(); // the message has begun, and has to become whole
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            PartSender.insist(() -> await(longPending, deadlineNanos));
+            return true;
+        } catch (SocketTimeoutException e) {
+            return false;
         }
     }
 

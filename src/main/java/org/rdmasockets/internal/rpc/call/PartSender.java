@@ -84,8 +84,9 @@ final class PartSender {
     }
 
     /**
-     * Sends the parts of the message of a frame, and then its frame, without which they count for nothing. Waits until
-     * the deadline, unless the peer takes too little, then until the peer has read what it has to read.
+     * Sends the parts of the message of a frame that have not gone yet, and then its frame, without which they count
+     * for nothing. Waits until the deadline, unless the peer takes too little, then until the peer has read what it has
+     * to read; only parts that wait can be interrupted.
      *
      * @throws IOException as {@link Carrier#send}
      */
@@ -100,9 +101,9 @@ final class PartSender {
                 throw EndpointCarrier.late(deadlineNanos);
             }
             slots = take(frame.message.length > MOST_IN_SMALL_BYTES);
-            int number = lastNumber.incrementAndGet();
+            int number = frame.numberForParts(lastNumber);
             sendParts(frame, number, slots, deadlineNanos);
-            follower.send(number);
+            insist(() -> follower.send(number));
             if (slots.large) {
                 awaitRead(slots, deadlineNanos);
             }
@@ -172,9 +173,9 @@ final class PartSender {
         byte[] message = frame.message;
         byte[] head = new byte[Frame.FIXED_BYTES];
         long stepNanos = 0;
-        int step = 0;
+        int step = frame.partsBytes();
         int size;
-        for (int done = 0; done < message.length; done += size) {
+        for (int done = step; done < message.length; done += size) {
             if (done >= step) {
                 step += STEP_BYTES;
                 stepNanos = System.nanoTime() + EndpointCarrier.STALL_NANOS;
@@ -192,36 +193,50 @@ final class PartSender {
             LocalRegion bytes = slots.memory.slice(at, head.length + size);
             slots.pending[slot] = slots.large ? endpoint.startRendezvous(bytes) : endpoint.startSend(bytes);
             slots.next = (slot + 1) % slots.pending.length;
+            frame.partsBytes(done + size); // the endpoint sends in order, from whichever slots the rest goes
         }
     }
 
     /** Waits until the peer has read all, as a close would take that away; the message itself was sent. */
     private static void awaitRead(Slots slots, long deadlineNanos) throws IOException {
         long stepNanos = System.nanoTime() + EndpointCarrier.STALL_NANOS;
-        boolean interrupted = false;
         try {
             for (Pending<?> one : slots.pending) {
-                while (one != null && !one.isDone()) {
-                    interrupted |= isInterrupted(one, stepNanos, deadlineNanos);
+                if (one != null && !one.isDone()) {
+                    insist(() -> await(one, stepNanos, deadlineNanos));
                 }
             }
         } catch (SocketTimeoutException e) {
             return; // the next message waits for these slots
+        }
+    }
+
+    /** Something that an interrupted thread does again. */
+    @FunctionalInterface
+    interface Step {
+        /** Throws {@code InterruptedIOException} if it has done nothing. */
+        void run() throws IOException;
+    }
+
+    /** Goes on although this thread is interrupted, which it is afterwards; throws as the step, of other causes. */
+    static void insist(Step step) throws IOException {
+        boolean interrupted = false;
+        boolean done = false;
+        try {
+            while (!done) {
+                try {
+                    step.run();
+                    done = true;
+                } catch (SocketTimeoutException e) {
+                    throw e;
+                } catch (InterruptedIOException e) {
+                    interrupted |= Thread.interrupted();
+                }
+            }
         } finally {
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
-        }
-    }
-
-    private static boolean isInterrupted(Pending<?> before, long stepNanos, long deadlineNanos) throws IOException {
-        try {
-            await(before, stepNanos, deadlineNanos);
-            return false;
-        } catch (SocketTimeoutException e) {
-            throw e;
-        } catch (InterruptedIOException e) {
-            return Thread.interrupted();
         }
     }
 

@@ -58,6 +58,12 @@ class PartsTest {
         return System.nanoTime() + LIMIT.toNanos();
     }
 
+    /** As a connection does: what another thread's send made this one hold goes after it. */
+    private static void sendAndFlush(Carrier carrier, Frame frame) throws IOException {
+        carrier.send(frame, Long.MAX_VALUE);
+        carrier.flush(Long.MAX_VALUE);
+    }
+
     private static Frame message(int call, int length) {
         byte[] bytes = new byte[length];
         new Random(call).nextBytes(bytes);
@@ -78,10 +84,8 @@ class PartsTest {
             carrier.useParts(takesParts, null);
         }
 
-        /** As a connection does: what another thread's send made this one hold goes after it. */
         void send(Frame frame) throws IOException {
-            carrier.send(frame, Long.MAX_VALUE);
-            carrier.flush(Long.MAX_VALUE);
+            sendAndFlush(carrier, frame);
         }
 
         /** Sends on a thread that waits soon, for room at the peer. */
@@ -460,6 +464,10 @@ class PartsTest {
             assertEquals(2, receiver.receive(soon()).call);
         }
 
+        void send(Frame frame) throws IOException {
+            sendAndFlush(sender, frame);
+        }
+
         @Override
         public void close() {
             receiver.close();
@@ -485,12 +493,13 @@ class PartsTest {
     }
 
     /** Parts that it has sent before would stay at the peer if it began anew, until the end of the call or longer. */
-    @Test
-    void overASessionASenderThatIsInterruptedGoesOnWhereItWas() throws Exception {
-        try (Ends ends = new Ends(Way.SESSION)) {
+    @ParameterizedTest
+    @EnumSource
+    void aSenderThatIsInterruptedGoesOnWhereItWas(Way way) throws Exception {
+        try (Ends ends = new Ends(way)) {
             Frame frame = new Frame(Frame.MESSAGE, 0, 1, message(1, LONG_BYTES).message);
             CompletableFuture<Void> again = new CompletableFuture<>();
-            Call<Void> send = Call.run(ThreadKind.PLATFORM, "send", () -> {
+            Call<Void> send = Call.run(ThreadKind.VIRTUAL, "send", () -> {
                 assertThrows(InterruptedIOException.class, () -> ends.sender.send(frame, Long.MAX_VALUE));
                 assertTrue(Thread.interrupted());
                 again.complete(null);
@@ -512,8 +521,7 @@ class PartsTest {
             List<Call<Void>> sends = new ArrayList<>();
             for (int i = 0; i < 20; i++) {
                 Frame frame = message(i + 2, LONG_BYTES);
-                sends.add(Call.run(ThreadKind.VIRTUAL, "send", () -> ends.sender.send(frame, Long.MAX_VALUE))
-                        .awaitBlocked());
+                sends.add(Call.run(ThreadKind.VIRTUAL, "send", () -> ends.send(frame)).awaitBlocked());
             }
             for (int i = 0; i < sends.size(); i++) {
                 assertEquals(LONG_BYTES, ends.receiver.receive(soon()).message.length);
