@@ -201,11 +201,8 @@ final class PartSender {
     private static void awaitRead(Slots slots, long deadlineNanos) throws IOException {
         long stepNanos = System.nanoTime() + EndpointCarrier.STALL_NANOS;
         try {
-            for (Pending<?> one : slots.pending) {
-                if (one != null && !one.isDone()) {
-                    insist(() -> await(one, stepNanos, deadlineNanos));
-                }
-            }
+            Pending<?> last = slots.pending[(slots.next + slots.pending.length - 1) % slots.pending.length];
+            insist(() -> await(last, stepNanos, deadlineNanos));
         } catch (SocketTimeoutException e) {
             return; // the next message waits for these slots
         }
