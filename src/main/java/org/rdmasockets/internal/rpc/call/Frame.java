@@ -101,6 +101,8 @@ public final class Frame {
     /** The number of its message, and how much of that has gone in parts: an interrupted sender goes on there. */
     private int partsNumber;
     private int partsBytes;
+    /** Whether some of these are large ones, which the peer reads out of the memory of this end. */
+    boolean inLargeParts;
     /** The text, while this is encoded. */
     private byte[] textBytes = NOTHING;
 

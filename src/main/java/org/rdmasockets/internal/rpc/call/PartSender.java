@@ -101,6 +101,10 @@ final class PartSender {
                 throw EndpointCarrier.late(deadlineNanos);
             }
             slots = take(frame.message.length > MOST_IN_SMALL_BYTES);
+            if (frame.inLargeParts && !slots.large) {
+                frame.partsBytes(0); // it begins again: else it would leave before the peer has read the large ones
+            }
+            frame.inLargeParts = slots.large;
             int number = frame.numberForParts(lastNumber);
             sendParts(frame, number, slots, deadlineNanos);
             insist(() -> follower.send(number));

@@ -513,6 +513,38 @@ class PartsTest {
         }
     }
 
+    /** Else it would leave before the peer has read its large parts, which a close takes away. */
+    @Test
+    void aSenderThatFindsNoLargeSlotsAfterAnInterruptBeginsAnew() throws Exception {
+        int large = 0;
+        try (Ends ends = new Ends(Way.ENDPOINT)) {
+            Frame frame = message(1, 1_400_000); // of which little is left when the large slots are full
+            CompletableFuture<Void> interrupted = new CompletableFuture<>();
+            CompletableFuture<Void> again = new CompletableFuture<>();
+            Call<Void> send = Call.run(ThreadKind.VIRTUAL, "send", () -> {
+                assertThrows(InterruptedIOException.class, () -> ends.sender.send(frame, Long.MAX_VALUE));
+                assertTrue(Thread.interrupted());
+                interrupted.complete(null);
+                again.get();
+                ends.send(frame);
+            }).awaitBlocked();
+            send.interrupt();
+            interrupted.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+            Call<Void> other = Call.run(ThreadKind.VIRTUAL, "other", () -> assertThrows(InterruptedIOException.class,
+                    () -> ends.sender.send(message(3, LONG_BYTES), Long.MAX_VALUE))).awaitBlocked(); // has the slots
+            large = PartSender.LARGE.drainPermits();
+            again.complete(null);
+            send.awaitBlocked();
+            other.interrupt();
+            other.result();
+            assertArrayEquals(frame.message, ends.receiver.receive(soon()).message);
+            send.result();
+            assertEquals(0, ends.connection.held.get());
+        } finally {
+            PartSender.LARGE.release(large);
+        }
+    }
+
     /** Else many that are half there would fill their receiver. */
     @ParameterizedTest
     @EnumSource
