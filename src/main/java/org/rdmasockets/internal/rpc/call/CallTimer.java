@@ -7,8 +7,10 @@ import java.util.concurrent.locks.LockSupport;
 import org.rdmasockets.internal.lock.LibraryThreads;
 
 /**
- * Ends what takes too long, in one daemon thread of the process: calls whose deadline is over, to within a tick of a
- * wheel, and the turn of readers whose method is not quick this time. It parks when there is nothing to do.
+ * Ends what takes too long, in one daemon thread of the process: calls whose deadline is over, and the turn of readers
+ * whose method is not quick this time. It looks as each tick of a wheel begins, and between ticks at what is over by
+ * then, a millisecond after the last look at the soonest; what comes and is over within a tick waits for the next one.
+ * It parks when there is nothing to do.
  */
 final class CallTimer {
     private static final CallTimer INSTANCE = new CallTimer();
@@ -49,8 +51,10 @@ final class CallTimer {
     /** Heads of circular lists; guarded by this. */
     private final Entry[] wheel = new Entry[SLOTS];
     private int entries;
-    /** The last tick that was handled. */
+    /** The last tick that was handled; its slot is looked at again. */
     private long lastTick;
+    /** When the next look is due; the timer's thread only. */
+    private long nextNanos;
     private final Set<ServerConnection> watched = ConcurrentHashMap.newKeySet();
     /** Whether it looks by itself; written before it looks once more and parks. */
     private volatile boolean awake;
@@ -96,7 +100,7 @@ final class CallTimer {
         if (entries++ == 0) {
             lastTick = Math.floorDiv(now, TICK_NANOS);
         }
-        long tick = Math.max(lastTick + 1, Math.floorDiv(entry.deadlineNanos, TICK_NANOS) + 1);
+        long tick = Math.max(lastTick, Math.floorDiv(entry.deadlineNanos, TICK_NANOS));
         Entry head = wheel[Math.floorMod(tick, SLOTS)];
         entry.previous = head.previous;
         entry.following = head;
@@ -130,7 +134,7 @@ final class CallTimer {
                 boolean running = look();
                 idle = running | tick() ? 0 : idle + 1;
                 if (idle < IDLE_LOOKS) {
-                    LockSupport.parkNanos(this, running ? LOOK_NANOS : untilNextTick());
+                    LockSupport.parkNanos(this, running ? LOOK_NANOS : nextNanos - System.nanoTime());
                 } else {
                     sleep();
                     idle = 0;
@@ -140,11 +144,6 @@ final class CallTimer {
                 LockSupport.parkNanos(this, LOOK_NANOS);
             }
         }
-    }
-
-    /** The time until the next tick begins: a look at another time would come up to two ticks late. */
-    private static long untilNextTick() {
-        return TICK_NANOS - Math.floorMod(System.nanoTime(), TICK_NANOS);
     }
 
     /** Parks until an entry is added or a reader runs a method, unless there is one already. */
@@ -174,13 +173,14 @@ final class CallTimer {
     /** Handles all that is due; true while anything waits. */
     private boolean tick() {
         long now = System.nanoTime();
+        long end = Math.floorDiv(now, TICK_NANOS);
+        nextNanos = (end + 1) * TICK_NANOS;
         Entry due = null;
         synchronized (this) {
             if (entries == 0) {
                 return false;
             }
-            long end = Math.floorDiv(now, TICK_NANOS);
-            for (long tick = Math.max(lastTick + 1, end - SLOTS + 1); tick <= end; tick++) {
+            for (long tick = Math.max(lastTick, end - SLOTS + 1); tick <= end; tick++) {
                 Entry head = wheel[Math.floorMod(tick, SLOTS)];
                 for (Entry entry = head.following; entry != head;) {
                     Entry following = entry.following;
@@ -189,12 +189,15 @@ final class CallTimer {
                         entries--;
                         entry.following = due; // not in the wheel: previous is null
                         due = entry;
+                    } else if (entry.deadlineNanos - nextNanos < 0) {
+                        nextNanos = entry.deadlineNanos;
                     }
                     entry = following;
                 }
             }
             lastTick = Math.max(lastTick, end);
         }
+        nextNanos = Math.max(nextNanos, now + LOOK_NANOS);
         while (due != null) {
             Entry entry = due;
             due = entry.following;

@@ -90,15 +90,7 @@ class PartsTest {
 
         /** Sends on a thread that waits soon, for room at the peer. */
         void sendAndWait(Frame frame) throws Exception {
-            Thread sender = Thread.ofPlatform().daemon().start(() -> {
-                try {
-                    send(frame);
-                } catch (IOException e) {
-                    return; // the test is over
-                }
-            });
-            Await.until("the sender waits", () -> sender.getState() == Thread.State.WAITING
-                    || sender.getState() == Thread.State.TIMED_WAITING, sender::getState);
+            Call.run(ThreadKind.PLATFORM, "send", () -> send(frame)).awaitBlocked();
         }
 
         /** The frames that come until one that ends it. */
